@@ -36,7 +36,7 @@ def test_a_scheduler_that_is_not_there_is_said() -> None:
 
 
 def test_what_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    ours = facts.told()
+    ours = facts.of_this_process()
     ours["kernels"] = {"7.3": "a", "mine": "b"}
     other = ours.copy()
     other["builds"] = {**ours["builds"], "sim": "0.0.1+0"}

@@ -156,7 +156,7 @@ def test_a_number_that_is_none_is_not_observable(run: Run) -> None:
     assert judge(expectation, run, frame, STATES).reason == "x has no value at 0.002 s"
     assert verdict(run, asked("that", "default(x, 1) == 1"), frame)[0] is Verdict.PASSED
     # A control that says of its own number that it is none has answered.
-    told = judge(expectation, run, frame, STATES, told={"x"})
+    told = judge(expectation, run, frame, STATES, reported={"x"})
     assert (told.verdict, told.deviation and told.deviation.seen) == (Verdict.FAILED, "x = none")
     # What does not hold at another step does not hold.
     assert verdict(run, expectation, steps(x=[None, 2.0]))[0] is Verdict.FAILED

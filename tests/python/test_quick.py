@@ -27,7 +27,7 @@ from sojourn.quick.facts import (
     WebFacts,
     facts_of,
 )
-from sojourn.views.remarks import Remark, Told
+from sojourn.views.remarks import Remark, SharedRemark
 from test_cli import sojourn
 
 
@@ -86,7 +86,9 @@ FACTS = Facts(
             answer.hidden,
             {
                 "remarks": [
-                    Told(Remark("send_buffer", ("bbr",), "bbr is limited", "a shorter RTT would do"), 1, "try#1")
+                    SharedRemark(
+                        Remark("send_buffer", ("bbr",), "bbr is limited", "a shorter RTT would do"), 1, "try#1"
+                    )
                 ]
             },
             "Note: bbr is limited (a shorter RTT would do).",

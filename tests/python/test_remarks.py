@@ -11,7 +11,7 @@ import sojourn as package
 from by_hand import reseal
 from conftest import Make
 from sojourn.core.store import Folder
-from sojourn.views.remarks import remarks, told
+from sojourn.views.remarks import remarks, shared_remarks
 from sojourn.views.run import Run
 from test_cli import sojourn
 
@@ -138,7 +138,7 @@ def test_the_same_of_several_runs_is_told_once(tmp_path: Path) -> None:
     file = tmp_path / "one.toml"
     file.write_text(SHORT)
     runs = package.load(file, settings=["flow.cubic.app_rate=1mbit"], seeds=3).run()
-    [one] = told(runs)
+    [one] = shared_remarks(runs)
     assert (one.runs, one.first) == (3, "long#1")
     assert str(one).startswith("long#1 and 2 more: cubic-1 and cubic-2 are limited by")
 
@@ -152,7 +152,7 @@ def test_of_windows_that_are_too_short_the_shortest_is_told(make_run: Make, monk
         return [f"flow-{period}"], False, period, (19.0, 36.0)
 
     monkeypatch.setattr(Run, "swing", swing)
-    [one] = told([make_run(seed=seed) for seed in (1, 2, 3)])
+    [one] = shared_remarks([make_run(seed=seed) for seed in (1, 2, 3)])
     assert (one.runs, one.first.endswith("#2")) == (3, True)
     assert one.remark.help == "let the run last longer and measure over 1800 s or more"
 

@@ -46,11 +46,11 @@ def doctor(
                 f"the workers of {on} cannot be asked", help="they make nothing unless their build is the right one"
             )
         before = time.time()
-        answers = workers.ask(facts.told)
+        answers = workers.ask(facts.of_this_process)
         middle = (before + time.time()) / 2
     finally:
         workers.close()
-    ours = facts.told()
+    ours = facts.of_this_process()
     unfit = {name: wrong(answer, ours) for name, answer in answers.items()}
     beside = {name: notes(answer, ours, middle) for name, answer in answers.items()}
     if as_json:

@@ -38,8 +38,8 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     if not built:
         advice.append("sojourn linux build")
     known = [entry["name"] for entry in listings.qdiscs()]
-    untold = [] if run else iproute.unknown(name for name in known if any(name in k.qdiscs for k in built))
-    if untold:
+    unknown = [] if run else iproute.unknown(name for name in known if any(name in k.qdiscs for k in built))
+    if unknown:
         advice.append("sojourn linux tc")
     if as_json:
         print_json(
@@ -51,22 +51,22 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
                     "ccs": sorted({cc for k in built for cc in k.ccs}),
                     "qdiscs": sorted({qdisc for k in built for qdisc in k.qdiscs}),
                     "missing": [need.name for need in lacking],
-                    "unknown_to_tc": untold,
+                    "unknown_to_tc": unknown,
                     "advice": [a for a in advice if a],
                 },
             }
         )
     else:
-        told = [_kernel(kernel) for kernel in built]
+        lines = [_kernel(kernel) for kernel in built]
         for need in lacking:
             what = "fetch a kernel's source" if need.purpose == "source" else need.purpose
-            told.append(f"missing to {what}: {need.name}")
-        told += [f"a kernel has {name} and no tc here knows it" for name in untold]
-        told += [f"get it: {line}" for line in advice if line]
+            lines.append(f"missing to {what}: {need.name}")
+        lines += [f"a kernel has {name} and no tc here knows it" for name in unknown]
+        lines += [f"get it: {line}" for line in advice if line]
         console = out()
         console.print(Text.assemble(("sim    ", "bold"), "ready"))
         console.print(Text.assemble(("linux  ", "bold"), "ready" if able else "not ready"))
-        for line in told:
+        for line in lines:
             console.print(f"         {line}", markup=False)
     if not able:
         raise typer.Exit(1)

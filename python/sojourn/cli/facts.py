@@ -28,8 +28,8 @@ class Facts(TypedDict):
     """Room where it works."""
 
 
-def told() -> Facts:
-    """Return what is to be known of this process; this is called on workers."""
+def of_this_process() -> Facts:
+    """Return the facts about this process; workers call it."""
     return {
         "host": platform.node(),
         "builds": {name: _core.version(name) for name in _core.engines()},

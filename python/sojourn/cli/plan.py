@@ -50,12 +50,12 @@ def show_plan(campaign: Campaign, *, as_json: bool) -> None:
     ]
     heads = ["experiment", "cells", "runs", "there", "simulated", "packets", "time", "memory", "disk"]
     print_table(heads, rows, right=range(1, 9))
-    out().print(f"{len(left)} run{'s'[: len(left) != 1]} to make, {told(together, threads)}; nothing was run")
+    out().print(f"{len(left)} run{'s'[: len(left) != 1]} to make, {needs_line(together, threads)}; nothing was run")
     if not math.isnan(together.packets):
         out().print(_BASIS)
 
 
-def told(own: Needs, threads: int) -> str:
+def needs_line(own: Needs, threads: int) -> str:
     """Return in a line what runs will need."""
     if math.isnan(own.packets):
         return f"{span(own.simulated_s)} simulated; what else they need this engine cannot say"

@@ -9,7 +9,7 @@ from pathlib import Path
 from sojourn import _core, runner
 from sojourn.campaign import Campaign
 from sojourn.cli.capture import snap_length
-from sojourn.cli.plan import LONG_S, show_plan, told
+from sojourn.cli.plan import LONG_S, needs_line, show_plan
 from sojourn.cli.plugins import note_plugins
 from sojourn.cli.progress import interruptible, watching_to_the_end
 from sojourn.cli.screen import detail, out, print_json, say
@@ -107,7 +107,7 @@ def _say_plan(campaign: Campaign, *, limit: bool) -> None:
     needed = runner.needs(plan.to_make, engine=campaign.engine, threads=threads)
     if needed.expected_s(threads) > LONG_S:
         runs = f"{needed.runs} run{'s'[: needed.runs != 1]}"
-        say(f"{'at most ' if limit else ''}{runs} to make, {told(needed, threads)}")
+        say(f"{'at most ' if limit else ''}{runs} to make, {needs_line(needed, threads)}")
 
 
 def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:
@@ -170,7 +170,7 @@ def _show(
             {
                 "folder": str(output),
                 "warnings": list(dict.fromkeys(text for run in runs for text in run.key.warnings)),
-                "remarks": [own.json() for own in remarks.told(runs)],
+                "remarks": [own.json() for own in remarks.shared_remarks(runs)],
                 "cells": summary_json(found),
                 "checks": [{**asdict(own), "said": str(own)} for own in tallies],
                 "precision": [{**asdict(own), "said": str(own)} for own in standings],
@@ -178,7 +178,7 @@ def _show(
         )
     else:
         print_summary(found)
-        show_remarks(remarks.told(runs))
+        show_remarks(remarks.shared_remarks(runs))
         for tally in tallies:
             out().print(f"{tally.experiment}: {tally}", soft_wrap=True, markup=False)
         for standing in standings:

@@ -90,7 +90,7 @@ def search(
         budget=Budget.parse(budget),
         threads=threads,
         folder=output,
-        told=detail,
+        report=detail,
     )
     try:
         found = campaign.make()
@@ -103,7 +103,7 @@ def search(
             say("nothing is more extreme than the file as it is")
         elif not no_shrink:
             shrunk = shrink(
-                subject, objective, found.best.settings, bound=reach, seed=seed, threads=threads, told=detail
+                subject, objective, found.best.settings, bound=reach, seed=seed, threads=threads, report=detail
             )
             say(f"{shrunk.tried} simpler scenarios tried, {len(shrunk.steps)} taken")
             engines = [("sim", fresh), *((name, min(fresh, _ON_LINUX)) for name in confirm_on or ())]

@@ -56,14 +56,14 @@ def table(
     from sojourn.errors import UsageError
     from sojourn.plotting import figures
     from sojourn.plotting.labels import of_means
-    from sojourn.views.remarks import told
+    from sojourn.views.remarks import shared_remarks
     from sojourn.views.results import results
     from sojourn.views.summary_table import USUAL, Asked, SummaryTable
 
     asked = [Asked(text, text) for text in metrics or []] or USUAL
     chosen = figures.select(results(folder), cell)
     made = SummaryTable.of(chosen, asked, by)
-    show_remarks(told(chosen))
+    show_remarks(shared_remarks(chosen))
     nothing = all(math.isnan(spread.mean) for row in made.rows for spread in row.values.values())
     for expression, missing in made.missing.items():
         if metrics and nothing and missing.everywhere:

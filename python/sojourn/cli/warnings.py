@@ -7,7 +7,7 @@ from rich.text import Text
 from sojourn.cli.screen import TALK, err
 from sojourn.errors import ExperimentError
 from sojourn.experiments.warning import ExperimentWarning
-from sojourn.views.remarks import Told
+from sojourn.views.remarks import SharedRemark
 
 
 def show_warnings(
@@ -25,7 +25,7 @@ def show_warnings(
         _show(text)
 
 
-def show_remarks(told: Iterable[Told]) -> None:
+def show_remarks(told: Iterable[SharedRemark]) -> None:
     """Print what is to be known before numbers of runs are believed."""
     if TALK.quiet:
         return

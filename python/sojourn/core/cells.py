@@ -66,12 +66,12 @@ class Told(Protocol):
         ...
 
 
-OfTold = TypeVar("OfTold", bound=Told)
+Distinguished = TypeVar("Distinguished", bound=Told)
 
 
 def group(runs: Iterable[Run]) -> list[Cell]:
     """Return the cells of these runs, experiments and cells in the order in which they first occur."""
-    found = [(_place(own[0]), apart, own) for apart, own in told_apart(runs)]
+    found = [(_place(own[0]), apart, own) for apart, own in distinguished(runs)]
     varied: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for (experiment, labels, _), _, _ in found:
         for axis, label in labels:
@@ -85,14 +85,14 @@ def group(runs: Iterable[Run]) -> list[Cell]:
     return cells
 
 
-def told_apart(runs: Iterable[OfTold]) -> list[tuple[Labels, list[OfTold]]]:
-    """Return the runs by cell, each with what differs from others of the same experiment, labels and engine."""
-    places: dict[tuple[str, Labels, str], list[OfTold]] = defaultdict(list)
+def distinguished(runs: Iterable[Distinguished]) -> list[tuple[Labels, list[Distinguished]]]:
+    """Return the runs by cell, each with labels that set it apart from the same experiment, labels and engine."""
+    places: dict[tuple[str, Labels, str], list[Distinguished]] = defaultdict(list)
     for run in runs:
         places[_place(run)].append(run)
-    found: list[tuple[Labels, list[OfTold]]] = []
+    found: list[tuple[Labels, list[Distinguished]]] = []
     for (_, labels, _), own in places.items():
-        variants: list[list[OfTold]] = []
+        variants: list[list[Distinguished]] = []
         for run in own:
             fitting = (variant for variant in variants if seeds_of_one(variant[0], run))
             variant = next(fitting, None)

@@ -47,7 +47,7 @@ class Queue:
         return cls(path, hop, WAYS[side], str(element.get("qdisc") or element["kind"].replace("_", " ")))
 
     def named(self, among: Iterable["Queue"]) -> str:
-        """Return its name beside these: the direction, with the hop where there are several, else its path.
+        """Return its name others these: the direction, with the hop where there are several, else its path.
 
         >>> down, up = Queue("a.down.qdisc", "a", "download", "pie"), Queue("a.up.qdisc", "a", "upload", "pie")
         >>> radio = Queue("b.up.link", "b", "upload", "wifi")
@@ -83,11 +83,11 @@ def candidates(scenario: Scenario) -> list[Queue]:
     return [queue for queue in on_path(scenario) if queue.way in ways]
 
 
-def told(scenario: Scenario, of: Sequence[Queue]) -> list[str]:
-    """Return the name of each of these queues of a run; empty where there is but one that it can be."""
-    beside = [*of, *candidates(scenario)]
-    plain = len({queue.path for queue in beside}) <= 1
-    return ["" if plain else queue.named(beside) for queue in of]
+def names(scenario: Scenario, of: Sequence[Queue]) -> list[str]:
+    """Return the name of each of these queues of a run; empty names if the run has a single queue to show."""
+    others = [*of, *candidates(scenario)]
+    plain = len({queue.path for queue in others}) <= 1
+    return ["" if plain else queue.named(others) for queue in of]
 
 
 def that_matter(runs: Sequence[Run]) -> list[Queue]:

@@ -74,7 +74,7 @@ def select(runs: Iterable[OfNamed], pattern: str) -> list[OfNamed]:
         return runs
     terms = terms_of(pattern)
     if terms:
-        apart = {id(run): dict(labels) for labels, own in grouping.told_apart(runs) for run in own}
+        apart = {id(run): dict(labels) for labels, own in grouping.distinguished(runs) for run in own}
         every = {id(run): _labels(run) | apart[id(run)] for run in runs}
         for axis, wanted in terms.items():
             labels = {id(run): every[id(run)].get(axis) for run in runs}

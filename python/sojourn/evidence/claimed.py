@@ -28,7 +28,7 @@ class ClaimStanding(Known):
 
     def __str__(self) -> str:
         """Return it in one line."""
-        return self.told(f"claim {self.cell}: {self.verdict}")
+        return self.text(f"claim {self.cell}: {self.verdict}")
 
 
 class Claimed:

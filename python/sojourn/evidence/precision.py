@@ -83,7 +83,7 @@ class Known:
     """About so many more seeds would be needed; None if that cannot be said."""
     is_check: bool = False
 
-    def told(self, known: str) -> str:
+    def text(self, known: str) -> str:
         """Return what is known with how many seeds, and what would be needed."""
         text = f"{known}, {self.seeds} seeds"
         if self.reached:
@@ -110,7 +110,7 @@ class Standing(Known):
             low, high = self.interval
             known = f"median {self.median:.4g}, interval {low:.4g} to {high:.4g}"
             known += "" if self.reached else ", not as narrow as asked"
-        return self.told(f"{head} {known}")
+        return self.text(f"{head} {known}")
 
 
 Joint = Callable[[Sequence[Run]], tuple[Sequence[Known], Callable[[Run], bool]]]
@@ -139,7 +139,7 @@ def until(
     aims: Sequence[Aim],
     planned: Sequence[Look],
     make: Callable[[Sequence[RunKey]], Sequence[Run]],
-    told: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
     joint: Joint | None = None,
 ) -> tuple[Sequence[Run], list[Known]]:
     """Make runs until every aim is reached in every cell, or the looks are over.
@@ -149,7 +149,7 @@ def until(
         aims: what is to be known.
         planned: when to look.
         make: makes runs, those that are there already included.
-        told: hears what each look is about.
+        report: hears what each look is about.
         joint: what else keeps cells open.
 
     Returns:
@@ -161,7 +161,7 @@ def until(
     together: Sequence[Known] = []
     for number, look in enumerate(planned):
         wanted = [key for own in open_cells.values() for key in own if _seed(key) <= look.seeds]
-        told(f"look {number + 1}: {len(open_cells)} cells with {look.seeds} seeds")
+        report(f"look {number + 1}: {len(open_cells)} cells with {look.seeds} seeds")
         cells |= {_place(cell.runs[0].key): cell for cell in group(make(wanted))}
         wants: Callable[[Run], bool] | None = None
         if joint is not None:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from sojourn.core.cells import ordered, told_apart
+from sojourn.core.cells import distinguished, ordered
 from sojourn.core.store import Folder, Record
 from sojourn.core.store.index import COLUMNS, FOLDER, NAME, frame_of, stored
 from sojourn.errors import SojournError, StoreError, UsageError
@@ -176,7 +176,7 @@ class Catalogue:
                     keys.append(self.record(name).key)
                 except StoreError:
                     continue
-            for labels, own in told_apart(keys):
+            for labels, own in distinguished(keys):
                 said |= {key.cell_digest: ", ".join("=".join(pair) for pair in labels) for key in own}
         return axis("variant", [said.get(cell) for cell in revision.cells()]) if said else None
 
@@ -263,7 +263,7 @@ def _plain_files(folder: Path) -> list[str]:
     return [name for name in own if not name.startswith(".")]
 
 
-def told(axis_: Axis, places: Any) -> dict[str, Any]:  # noqa: ANN401 - plotting's, which is not known here
+def axis_json(axis_: Axis, places: Any) -> dict[str, Any]:  # noqa: ANN401 - plotting's, which is not known here
     """Return an axis as a page takes it.
 
     Args:

@@ -35,7 +35,7 @@ from urllib.parse import unquote
 from sojourn.errors import SojournError, UsageError
 from sojourn.explore import page
 from sojourn.explore.about import about
-from sojourn.explore.catalogue import Catalogue, told
+from sojourn.explore.catalogue import Catalogue, axis_json
 from sojourn.explore.measuring import Measuring
 from sojourn.explore.requests import MOST_BYTES, Measure, One, Series
 from sojourn.explore.series import lines
@@ -240,7 +240,7 @@ class Handler(BaseHTTPRequestHandler):
                 "command": catalogue.folder.command,
                 "revision": revision.number,
                 "runs": len(revision),
-                "axes": [told(own, Places.of(own.labels, own.name)) for own in axes],
+                "axes": [axis_json(own, Places.of(own.labels, own.name)) for own in axes],
                 "damaged": revision.damaged,
                 "reports": catalogue.pages(),
                 "metrics": page.metrics(),

@@ -17,7 +17,7 @@ from sojourn.core.run import Run
 from sojourn.core.scenario import Scenario, rate_mbit
 from sojourn.core.spread import Spread
 from sojourn.errors import UsageError
-from sojourn.views.remarks import Told, told
+from sojourn.views.remarks import SharedRemark, shared_remarks
 from sojourn.views.summary import TCP
 
 PING: Final = "ping"
@@ -152,7 +152,7 @@ class Facts:
     """The same beside them, in the window."""
     worst: Spread
     """The largest RTT of a ping in the window, s."""
-    remarks: Sequence[Told]
+    remarks: Sequence[SharedRemark]
     """What its numbers hide."""
     back: Sequence[FlowFacts] = ()
     """Flows that send the other way: uploads beside downloads."""
@@ -293,7 +293,7 @@ def facts_of(cell: Cell) -> Facts:
             for flow in web
         ],
         programs=[ProgramFacts(flow["name"], took=next(values)) for flow in programs],
-        remarks=told(cell.runs),
+        remarks=shared_remarks(cell.runs),
         others=[
             QueueFacts(
                 other.named([main, *others]),

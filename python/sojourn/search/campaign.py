@@ -19,7 +19,7 @@ from sojourn.search.trials import Subject, Trial, Trials
 _IDLE: Final = 20
 """Generations without a point that is new, after which nothing is left to try."""
 
-Told: TypeAlias = Callable[[str], None]
+Report: TypeAlias = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class Campaign:
     budget: Budget
     threads: int
     folder: Path | None = None
-    told: Told = field(default=lambda _: None)
+    report: Report = field(default=lambda _: None)
 
     @classmethod
     def plan(
@@ -67,7 +67,7 @@ class Campaign:
         budget: Budget,
         threads: int,
         folder: Path | None = None,
-        told: Told = lambda _: None,
+        report: Report = lambda _: None,
     ) -> "Campaign":
         """Read what may vary, and for what; metrics beside the file take the place of the file's.
 
@@ -97,7 +97,7 @@ class Campaign:
                 "nothing says what is searched for", help="--minimise 'share(cubic)', or minimise = … in [search]"
             )
         objective = Objective(metric, minimise=minimise is not None)
-        return cls(subject, searched, objective, seed, budget, threads, folder, told)
+        return cls(subject, searched, objective, seed, budget, threads, folder, report)
 
     def make(self) -> Found:
         """Search.
@@ -138,7 +138,7 @@ class Campaign:
                 break
             optimiser.tell([self.objective.score(trial.value) for trial in made])
             if best is not None:
-                self.told(f"{trials.runs} runs: {self.objective.metric} = {best.value:.4g}")
+                self.report(f"{trials.runs} runs: {self.objective.metric} = {best.value:.4g}")
         if best is None or math.isnan(best.value):
             raise UsageError(
                 f"no run has a value of {self.objective.metric}", help="try it on one run: sojourn metric, or another"

@@ -73,7 +73,7 @@ def shrink(
     bound: float,
     seed: int,
     threads: int,
-    told: Callable[[str], None] = lambda _: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Shrunk:
     """Make a find simpler.
 
@@ -84,7 +84,7 @@ def shrink(
         bound: what the median over the seeds must reach for it to be the find still.
         seed: the search's; the ones behind it are used, too.
         threads: runs at a time.
-        told: hears of each step.
+        report: hears of each step.
     """
     tree = written(subject.text, [*subject.settings, *settings])
     judge = _Judge(subject, objective, range(seed, seed + SEEDS), threads)
@@ -103,7 +103,7 @@ def shrink(
                 candidate, value = taken
                 tree = candidate.tree
                 steps.append(f"{candidate.said}: {objective.metric} = {value:.4g}")
-                told(steps[-1])
+                report(steps[-1])
                 again = True
     return Shrunk(tree, text_of(tree), value, judge.bound, steps, judge.tried)
 

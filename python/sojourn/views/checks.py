@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sojourn.core.cells import told_apart
+from sojourn.core.cells import distinguished
 from sojourn.core.run import Run, Span
 from sojourn.views.window import span_said
 
@@ -38,7 +38,7 @@ class Tally:
 def tally(runs: Iterable[Run]) -> list[Tally]:
     """Return every check with the runs in which it holds, in the order of the experiments."""
     found: dict[tuple[str, str, str], Tally] = {}
-    for apart, own in told_apart(runs):
+    for apart, own in distinguished(runs):
         of = ", ".join(f"{axis}={label}" for axis, label in apart)
         for run in own:
             experiment = run.scenario.experiment

@@ -50,7 +50,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SharedRemark:
     """A remark that is true of several runs, as it is of the first."""
 
     remark: Remark
@@ -84,23 +84,23 @@ def remarks(run: Run) -> list[Remark]:
     return [*overgrown, *starting, *limited, *_swinging(run)]
 
 
-def told(runs: Iterable[Run]) -> list[Told]:
-    """Return what is to be said of many runs: each remark once for the same flows and the same setting.
+def shared_remarks(runs: Iterable[Run]) -> list[SharedRemark]:
+    """Return the remarks on many runs: each once for the same flows and the same setting.
 
-    That the window holds too few periods is said once of an experiment, by the run that asks for the longest.
+    If windows hold too few periods, an experiment gets one remark, from the run that needs the longest window.
     """
-    found: dict[tuple[str, str, tuple[str, ...]], Told] = {}
+    found: dict[tuple[str, str, tuple[str, ...]], SharedRemark] = {}
     for run in runs:
         for remark in remarks(run):
             of_window = remark.about == "window"
             key = (run.scenario.experiment, remark.about, () if of_window else remark.flows)
             known = found.get(key)
             if known is None:
-                found[key] = Told(remark, 1, run.label)
+                found[key] = SharedRemark(remark, 1, run.label)
             elif of_window and (remark.enough or 0.0) > (known.remark.enough or 0.0):
-                found[key] = Told(remark, known.runs + 1, run.label)
+                found[key] = SharedRemark(remark, known.runs + 1, run.label)
             else:
-                found[key] = Told(known.remark, known.runs + 1, known.first)
+                found[key] = SharedRemark(known.remark, known.runs + 1, known.first)
     return list(found.values())
 
 

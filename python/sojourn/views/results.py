@@ -10,7 +10,7 @@ import polars as pl
 
 from sojourn import _core
 from sojourn.core import run as data
-from sojourn.core.cells import Cell, told_apart
+from sojourn.core.cells import Cell, distinguished
 from sojourn.core.extensions import Drawing
 from sojourn.core.select import cells_of, labelled, select
 from sojourn.core.store import Folder
@@ -86,7 +86,9 @@ class Results(Sequence[Run]):
     @cached_property
     def _labels_by_run(self) -> dict[int, dict[str, str]]:
         """The labels of each run's axes, and of what differs beside the seed from others of its cell."""
-        return {id(run): {**dict(run.scenario.labels), **dict(apart)} for apart, own in told_apart(self) for run in own}
+        return {
+            id(run): {**dict(run.scenario.labels), **dict(apart)} for apart, own in distinguished(self) for run in own
+        }
 
     @property
     def axes(self) -> dict[str, list[str]]:

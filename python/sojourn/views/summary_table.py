@@ -65,7 +65,7 @@ class Asked:
             there = {queue.path for queue in queues.on_path(cell.scenario)}
             wanted = queues.that_matter(cell.runs) if matter is None else matter
             found = [queue for queue in wanted if queue.path in there] or found
-        names = queues.told(cell.scenario, found)
+        names = queues.names(cell.scenario, found)
         return [
             (queue, f"{name} queue" if name and self.names_queue else "")
             for queue, name in zip(found, names, strict=True)

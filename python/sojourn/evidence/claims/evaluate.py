@@ -20,7 +20,7 @@ from statistics import median
 from typing import Final
 
 from sojourn import _core
-from sojourn.core.cells import told_apart
+from sojourn.core.cells import distinguished
 from sojourn.core.run import Run
 from sojourn.core.scenario import Labels, Scenario
 from sojourn.errors import SojournError, StoreError, UsageError
@@ -151,7 +151,7 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     Raises:
         UsageError: if they are of several builds, or of files that differ in what is only said of them.
     """
-    variants = told_apart(runs)
+    variants = distinguished(runs)
     if len(variants) > 1:
         of = "; ".join(", ".join(f"{axis}={label}" for axis, label in apart) for apart, _ in variants)
         raise UsageError(

@@ -84,14 +84,14 @@ def _percent(count: int, of: int) -> str:
 def summary(verdicts: Sequence[ClaimVerdict]) -> Iterator[str]:
     """Yield what is left to say below the table."""
     yield from totals(verdicts)
-    told = {
+    texts = {
         (Verdict.NOT_RUN, Cause.NONE): "not run",
         (Verdict.NOT_RUN, Cause.FEW_SEEDS): "too few seeds are run",
         (Verdict.INCONCLUSIVE, Cause.SPANS): "the interval spans the bound; the next look may tell",
         (Verdict.INCONCLUSIVE, Cause.NO_VALUE): "a run gives no value",
         (Verdict.INCONCLUSIVE, Cause.NOT_MET): "the condition of the claim is met in no cell",
     }
-    for (verdict, cause), text in told.items():
+    for (verdict, cause), text in texts.items():
         these = [own for own in verdicts if own.verdict is verdict and own.cause is cause]
         if these:
             yield f"{text}: {', '.join(own.claim.id for own in these)}"

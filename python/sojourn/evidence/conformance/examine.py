@@ -124,8 +124,8 @@ def _plan(
         refuse(found, engine=engine)
     except (ExperimentError, Refused) as error:
         # Of what an engine lacks the first is enough.
-        told = " ".join("".join(error.message.split("\n")[:2]).split())
-        verdict = CaseVerdict(case, subject, Verdict.NOT_OBSERVABLE, reason=told)
+        reported = " ".join("".join(error.message.split("\n")[:2]).split())
+        verdict = CaseVerdict(case, subject, Verdict.NOT_OBSERVABLE, reason=reported)
         return _Planned(case, subject, verdict=verdict, refused=error)
     return _Planned(case, subject, found)
 
@@ -138,8 +138,8 @@ def _without_reaction(
     document: Document, subject: Subject, silent: Mapping[str, int], runs: Sequence[Run]
 ) -> CaseVerdict:
     """Return the one verdict that says that a sender does not reduce its window."""
-    told = " and ".join(f"{count} {kind}" for kind, count in silent.items())
-    reason = f"its window was not reduced after {told} in the runs of this document"
+    reported = " and ".join(f"{count} {kind}" for kind, count in silent.items())
+    reason = f"its window was not reduced after {reported} in the runs of this document"
     case = Case(
         name=f"{document.name}/reaction",
         title=f"The window is reduced by {' and by '.join(silent)}",

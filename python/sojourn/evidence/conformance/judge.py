@@ -27,7 +27,7 @@ def judge(
     run: Run,
     steps: pl.DataFrame,
     words: Mapping[str, float],
-    told: Collection[str] = (),
+    reported: Collection[str] = (),
 ) -> Outcome:
     """Return what came of one expectation.
 
@@ -39,7 +39,7 @@ def judge(
         run: whose steps they are.
         steps: with every column that is asked about.
         words: the words that the document defines, to name values by.
-        told: the numbers of which the control says so when they have no value.
+        reported: the numbers of which the control says so when they have no value.
     """
     if expectation.check:
         return _checked(expectation, run)
@@ -62,8 +62,8 @@ def judge(
         return _passed(expectation, steps.filter(window), words)
     frame = _visits(expectation, steps, window).with_columns(elapsed=pl.col(T) - first)
     if expectation.kind == "happens":
-        return _happened(expectation, frame, window, first, words, told)
-    return _held(expectation, frame, words, told)
+        return _happened(expectation, frame, window, first, words, reported)
+    return _held(expectation, frame, words, reported)
 
 
 def _when(moment: Moment, run: Run, steps: pl.DataFrame, *, after: float) -> float | None:
@@ -113,7 +113,9 @@ def _visits(expectation: Expectation, steps: pl.DataFrame, window: pl.Expr) -> p
     return frame
 
 
-def _held(expectation: Expectation, frame: pl.DataFrame, words: Mapping[str, float], told: Collection[str]) -> Outcome:
+def _held(
+    expectation: Expectation, frame: pl.DataFrame, words: Mapping[str, float], reported: Collection[str]
+) -> Outcome:
     wanted = expectation.kind == "that"
     judged = frame.with_columns(_holds=_words(expectation.words)).filter("_chosen")
     if judged.is_empty() and wanted:
@@ -122,15 +124,15 @@ def _held(expectation: Expectation, frame: pl.DataFrame, words: Mapping[str, flo
     off = judged.filter(pl.col("_holds").is_null() | (pl.col("_holds") != wanted) if wanted else pl.col("_holds"))
     if off.is_empty():
         return Outcome(expectation, Verdict.PASSED, judged.height)
-    if off["_holds"].is_null().all() and (lacking := _lacking(expectation, off, told)):
+    if off["_holds"].is_null().all() and (lacking := _lacking(expectation, off, reported)):
         return _unseen(expectation, judged.height, lacking, float(off[T][0]))
     return _failed(expectation, judged.height, _at(expectation, off, words))
 
 
-def _lacking(expectation: Expectation, rows: pl.DataFrame, told: Collection[str]) -> str:
+def _lacking(expectation: Expectation, rows: pl.DataFrame, reported: Collection[str]) -> str:
     """Return the first number of a predicate that none of these steps has, and that nobody says has none."""
     names = expectation.words.names if expectation.words else ()
-    return next((name for name in names if name not in told and rows[name].is_null().all()), "")
+    return next((name for name in names if name not in reported and rows[name].is_null().all()), "")
 
 
 def _unseen(expectation: Expectation, steps: int, name: str, at_s: float) -> Outcome:
@@ -143,7 +145,7 @@ def _happened(
     window: pl.Expr,
     begin: float,
     words: Mapping[str, float],
-    told: Collection[str],
+    reported: Collection[str],
 ) -> Outcome:
     # What was before the window is seen by the functions that look back.
     judged = frame.with_columns(_holds=_words(expectation.words)).filter(window)
@@ -153,7 +155,7 @@ def _happened(
         return Outcome(expectation, Verdict.PASSED, judged.height)
     if judged.is_empty():
         return _failed(expectation, 0, Deviation(math.nan, expectation.text, "the run ended before"))
-    if judged["_holds"].is_null().all() and (lacking := _lacking(expectation, judged, told)):
+    if judged["_holds"].is_null().all() and (lacking := _lacking(expectation, judged, reported)):
         return _unseen(expectation, judged.height, lacking, float(judged[T][0]))
     # It could have come until the last of these steps.
     return _failed(expectation, judged.height, _at(expectation, judged.tail(1), words))

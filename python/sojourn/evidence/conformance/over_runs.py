@@ -13,7 +13,7 @@ from sojourn.core.run import Run
 from sojourn.evidence.conformance.document import Case, Document, Expectation
 from sojourn.evidence.conformance.judge import COMPUTED, judge
 from sojourn.evidence.conformance.reaction import signals
-from sojourn.evidence.conformance.steps import steps, told
+from sojourn.evidence.conformance.steps import reported, steps
 from sojourn.evidence.conformance.subject import FLOW, Subject
 from sojourn.evidence.conformance.verdicts import CaseVerdict, Outcome, Verdict
 from sojourn.evidence.judging import worst
@@ -93,7 +93,7 @@ def _of_run(document: Document, case: Case, subject: Subject, run: Run) -> CaseV
             reason = f"{subject.name} does not tell {', '.join(lacking)}"
             outcome = Outcome(one, Verdict.NOT_OBSERVABLE, 0, reason=reason)
         else:
-            outcome = judge(one, run, found, document.constants, told(run))
+            outcome = judge(one, run, found, document.constants, reported(run))
         outcomes.append(outcome)
         if one.precondition and outcome.verdict is not Verdict.PASSED:
             seen = f": {outcome.deviation.seen}" if outcome.deviation else f": {outcome.reason}"

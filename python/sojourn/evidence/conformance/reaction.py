@@ -23,7 +23,7 @@ _FALL: Final = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """What a run told the sender under test of congestion in one way, and whether it answered."""
+    """What a run reported the sender under test of congestion in one way, and whether it answered."""
 
     kind: str
     """``losses`` or ``marks``."""
@@ -32,7 +32,7 @@ class Signal:
 
 
 def signals(run: Run) -> Sequence[Signal]:
-    """Return what a run told the sender under test; nothing if it has no such flow."""
+    """Return what a run reported the sender under test; nothing if it has no such flow."""
     rows = run.flows.filter((pl.col("flow").cast(pl.String) == FLOW) & (pl.col("t_s") >= 0)).sort("t_s")
     if rows.is_empty():
         return ()

@@ -57,13 +57,13 @@ def steps(run: Run, needed: Iterable[str], derived: Mapping[str, Words]) -> tupl
     for name, words in derived.items():
         if name in wanted and name not in frame.columns and set(words.names) <= set(frame.columns):
             frame = frame.with_columns(words.expression.alias(name))
-    silent = {name for name in wanted & set(frame.columns) - told(run) if frame[name].null_count() == frame.height}
+    silent = {name for name in wanted & set(frame.columns) - reported(run) if frame[name].null_count() == frame.height}
     return frame.sort(T), {name for name in needed if name not in frame.columns or name in silent}
 
 
-def told(run: Run) -> frozenset[str]:
+def reported(run: Run) -> frozenset[str]:
     """Return the numbers that controls of this run tell of themselves, under the names that steps have for them."""
-    own = {name for flow in run.scenario.flows for name in _names_of(flow["name"], _told(run, flow["name"]))}
+    own = {name for flow in run.scenario.flows for name in _names_of(flow["name"], _reported(run, flow["name"]))}
     return frozenset(own)
 
 
@@ -88,7 +88,7 @@ def _plain(rows: pl.DataFrame) -> pl.DataFrame:
 def _flow(run: Run, flow: str, wanted: set[str], prefix: str) -> pl.DataFrame:
     rows = _own(run.flows, "flow", flow).drop("flow").rename({"t_s": T, **_FLOW})
     rows = _plain(rows).with_columns(pl.col("recovery").cast(pl.String))
-    return _prefixed(_with_numbers(run, rows, "flow_state", "flow", flow, wanted, _told(run, flow)), prefix)
+    return _prefixed(_with_numbers(run, rows, "flow_state", "flow", flow, wanted, _reported(run, flow)), prefix)
 
 
 def _queue(run: Run, wanted: set[str]) -> pl.DataFrame:
@@ -131,7 +131,7 @@ def _listed() -> dict[str, frozenset[str]]:
     return {entry["name"]: frozenset(one["name"] for one in entry["gauges"]) for entry in entries}
 
 
-def _told(run: Run, flow: str) -> frozenset[str]:
+def _reported(run: Run, flow: str) -> frozenset[str]:
     """Return the numbers that the control of a flow tells, those included that have no value for the time being."""
     own = next((one for one in run.scenario.flows if one["name"] == flow), None)
     # A kernel tells what ss shows of its control, which are other numbers.

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sojourn import _core
-from sojourn.core.cells import told_apart
+from sojourn.core.cells import distinguished
 from sojourn.core.run import Run
 from sojourn.core.scenario import Scenario, rate_mbit
 from sojourn.errors import UsageError
@@ -101,7 +101,7 @@ def _one_experiment(runs: Sequence[tuple[tuple[Sender, ...], Run]], row: Row) ->
     In which order a file names its flows is no such difference.
     """
     orders = dict.fromkeys(senders for senders, _ in runs)
-    found = [variant for order in orders for variant in told_apart(run for senders, run in runs if senders == order)]
+    found = [variant for order in orders for variant in distinguished(run for senders, run in runs if senders == order)]
     engines = sorted({run.engine for _, run in runs})
     of = [
         f"{own[0].scenario.label.rpartition('#')[0]} with " + ", ".join(f"{a}={label}" for a, label in apart)

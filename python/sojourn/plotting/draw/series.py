@@ -131,7 +131,7 @@ def queue_lines(runs: Sequence[Run], step: float) -> list[tuple[str, Band]]:
     """
     scenario = runs[0].scenario
     matter = queues.that_matter(runs)
-    names = queues.told(scenario, matter)
+    names = queues.names(scenario, matter)
     return [(name, queue_line(runs[0], step, queue.path)) for queue, name in zip(matter, names, strict=True)]
 
 

@@ -172,7 +172,7 @@ def _queue_said(cells: Sequence[Cell]) -> str:
     said = set()
     for cell in cells:
         main = queues.bottleneck(cell.scenario)
-        said.update(queues.told(cell.scenario, [main]) if main else [""])
+        said.update(queues.names(cell.scenario, [main]) if main else [""])
     return said.pop() if len(said) == 1 else ""
 
 
@@ -249,17 +249,17 @@ class Roles:
 
     def series(self, labels: Mapping[str, str]) -> tuple[str, str]:
         """Return what the colour and the dashes of something tell."""
-        return told(self.colour, labels), told(self.dash, labels)
+        return titled(self.colour, labels), titled(self.dash, labels)
 
     def panel(self, labels: Mapping[str, str]) -> str:
         """Return the name of the panel that something belongs to."""
-        return ", ".join(text for axis in self.panels if (text := told(axis, labels)))
+        return ", ".join(text for axis in self.panels if (text := titled(axis, labels)))
 
 
-def told(axis: str, labels: Mapping[str, str]) -> str:
-    """Return a label as keys and titles have it: a number says of what.
+def titled(axis: str, labels: Mapping[str, str]) -> str:
+    """Return a label for keys and titles: a number gets the name of its axis.
 
-    >>> told("buffer", {"buffer": "0.5"}), told("queue", {"queue": "pie"}), told("rtt", {})
+    >>> titled("buffer", {"buffer": "0.5"}), titled("queue", {"queue": "pie"}), titled("rtt", {})
     ('buffer 0.5', 'pie', '')
     """
     label = labels.get(axis, "")

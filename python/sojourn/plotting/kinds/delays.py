@@ -68,7 +68,7 @@ def _queues(cell: Cell) -> list[tuple[str, str, str]]:
     table = cell.runs[0].table("histograms")
     found = []
     matter = queues.that_matter(cell.runs)
-    for queue, name in zip(matter, queues.told(cell.scenario, matter), strict=True):
+    for queue, name in zip(matter, queues.names(cell.scenario, matter), strict=True):
         own = table.filter(table["subject"].cast(str) == queue.path)["quantity"].cast(str).unique().sort()
         quantities = [q for q in own if q.startswith("sojourn.")] or [q for q in own if q == "sojourn"]
         for quantity in quantities:

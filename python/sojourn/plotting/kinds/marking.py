@@ -83,7 +83,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 def _queue(cells: Sequence[Cell]) -> str:
     """Return what the bottleneck of these cells is called, in words."""
     mains = [(cell, queues.bottleneck(cell.scenario)) for cell in cells]
-    names = {queues.told(cell.scenario, [main])[0] for cell, main in mains if main}
+    names = {queues.names(cell.scenario, [main])[0] for cell, main in mains if main}
     return f"{names.pop()} queue".strip() if len(names) == 1 else "queue"
 
 

@@ -27,7 +27,7 @@ from sojourn.reporting import script
 from sojourn.reporting.report.again import Experiments
 from sojourn.views.checks import Tally, tally
 from sojourn.views.html import legible
-from sojourn.views.remarks import Told, told
+from sojourn.views.remarks import SharedRemark, shared_remarks
 from sojourn.views.run import Run
 from sojourn.views.summary import Headed, Value, columns_of, values_of, where_measured
 
@@ -117,7 +117,7 @@ class Report:
     commands: Sequence[str]
     warnings: Sequence[str]
     """What the experiments say that is legal and may not be what was meant."""
-    remarks: Sequence[Told]
+    remarks: Sequence[SharedRemark]
     """What the results say that their numbers hide."""
     made_by: str
     several: bool
@@ -181,7 +181,7 @@ def build(
         scenarios=scenarios,
         commands=commands,
         warnings=list(dict.fromkeys(warnings)),
-        remarks=told(run for cell in found for run in cell.runs),
+        remarks=shared_remarks(run for cell in found for run in cell.runs),
         made_by=f"Made by Sojourn {folder.version}.",
         several=max(seeds) > 1,
         experiments=script.packed(again.carried()) if again.texts else "",

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from sojourn.core.cells import told_apart
+from sojourn.core.cells import distinguished
 from sojourn.core.extensions import REPORT
 from sojourn.core.select import cells_of
 from sojourn.core.spread import Spread
@@ -159,7 +159,7 @@ class Functions:
     def value(self, metric: str, experiment: str, cell: str = "", scale: float = 1.0, digits: int = 1) -> str:
         own = self._results.chosen(experiment, cell)
         different = [
-            ", ".join(f"{a}={label}" for a, label in apart) for apart, _ in told_apart(r for _, r in own) if apart
+            ", ".join(f"{a}={label}" for a, label in apart) for apart, _ in distinguished(r for _, r in own) if apart
         ]
         if different:
             raise UsageError(
