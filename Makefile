@@ -60,7 +60,7 @@ demo: $(VENV)/.release
 # Three parts, each a target of its own; `make --keep-going test` runs all of them and lists those that failed.
 test: lint test-rust test-python
 
-test-rust: tools
+test-rust: $(VENV)/.tools
 	cargo test --workspace --profile checked --no-fail-fast
 
 # One worker per core; a file's tests share what its fixtures make, so they stay together.
@@ -110,13 +110,13 @@ lint: $(LINTS)
 
 lint-format: tools
 	cargo fmt --all --check
-lint-clippy: tools
+lint-clippy: $(VENV)/.tools
 	cargo clippy --workspace --all-targets --profile checked -- -D warnings
-lint-rustdoc: tools
+lint-rustdoc: $(VENV)/.tools
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet --profile checked
 lint-spelling: $(VENV)/.tools
 	$(BIN)/typos
-lint-python: $(VENV)/.tools
+lint-python: $(VENV)/.checked
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
