@@ -140,7 +140,8 @@ impl Delays {
         now: Time,
         port: usize,
         flow: usize,
-        (waited, class): (Span, Option<&'static str>),
+        waited: Span,
+        class: impl FnOnce() -> Option<&'static str>,
     ) {
         let queue = self.queue_of[port];
         if queue == NO_QUEUE {
@@ -150,7 +151,7 @@ impl Delays {
             self.pass_edges(now);
         }
         let subject = self.subject_of[flow] as usize;
-        of_class(&mut self.sojourns[queue + subject], class).add(waited);
+        of_class(&mut self.sojourns[queue + subject], class()).add(waited);
     }
 
     /// A packet with data of a flow has come from its source to its destination.

@@ -257,7 +257,8 @@ impl Recorder {
         });
     }
 
-    /// How often an element has done something for a reason; a row if that has changed.
+    /// How often an element has done something for a reason since the beginning; a row if that has changed from 0 or the
+    /// last count.
     pub fn signal(
         &mut self,
         at: Time,
@@ -267,16 +268,12 @@ impl Recorder {
     ) {
         let t = self.seconds(at);
         let before = &mut self.element_before[element];
-        let known = before.counts.iter_mut().find(|known| (known.0, known.1) == (reason, kind));
-        let last = match known {
-            Some((_, _, last)) => last,
-            None if count == 0 => return,
-            None => {
-                before.counts.push((reason, kind, 0));
-                &mut before.counts.last_mut().expect("it was pushed").2
-            }
-        };
-        if core::mem::replace(last, count) != count {
+        let known = before.counts.iter().position(|known| (known.0, known.1) == (reason, kind));
+        let place = known.unwrap_or_else(|| {
+            before.counts.push((reason, kind, 0));
+            before.counts.len() - 1
+        });
+        if core::mem::replace(&mut before.counts[place].2, count) != count {
             self.queue_signals.push(rows::Signal {
                 t_s: t,
                 queue: before.signals.into(),

@@ -52,8 +52,8 @@ impl Observer<PacketBox> for Observers {
 
     #[inline(always)]
     fn left(&mut self, now: Time, port: usize, packet: &PacketBox, sojourn: Sojourn) {
-        let class = sojourn.class.map(|class| class.name);
-        self.delays.left(now, port, packet.flow as usize, (sojourn.waited, class));
+        let class = || sojourn.class.map(|class| class.name);
+        self.delays.left(now, port, packet.flow as usize, sojourn.waited, class);
         if let Some(tap) = &mut self.tap {
             tap.left(now, port, packet);
         }

@@ -196,7 +196,8 @@ fn signal_rows(
     use SignalKind::{Drop, Mark, Sce};
     for (reason, signals) in stats.signals() {
         let counts = [(Mark, signals.marks), (Drop, signals.drops), (Sce, signals.sce_marks)];
-        for (kind, count) in counts {
+        // Most reasons never occur.
+        for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
             record.signal(now, element, (reason.name(), kind), count);
         }
     }
