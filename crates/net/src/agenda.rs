@@ -17,6 +17,7 @@ use sojourn_units::Time;
 
 /// Slots and their times.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub struct Agenda {
     /// When each slot wants to be woken.
     times: Vec<Time>,

@@ -96,6 +96,8 @@ pub struct Network<P, O = ()> {
     entries: Vec<u16>,
     /// Whether any port is a device of a sending host.
     has_own_devices: bool,
+    /// The time of the event that the ports act on.
+    now: Time,
 }
 
 impl<P, O> Network<P, O> {
@@ -107,7 +109,7 @@ impl<P, O> Network<P, O> {
         let entries = topology.routes.iter().map(|route| route[0].port).collect();
         let agenda = Agenda::new(slots.others + others);
         let has_own_devices = topology.nodes.iter().any(|node| node.own);
-        Self { topology, agenda, slots, observer, entries, has_own_devices }
+        Self { topology, agenda, slots, observer, entries, has_own_devices, now: Time::ZERO }
     }
 }
 
@@ -145,8 +147,9 @@ impl<P: Routed, O: Observer<P>> Network<P, O> {
     /// Lets the port or timer of this slot act; false if the slot belongs to the owner.
     #[inline]
     pub fn act(&mut self, now: Time, slot: usize, hosts: &mut impl Hosts<P, O>) -> bool {
+        self.now = now;
         if let Some(port) = self.slots.port(slot) {
-            self.drain(now, port, hosts);
+            self.drain(port, hosts);
             return true;
         }
         self.act_on_timer(now, slot)
@@ -184,24 +187,25 @@ impl<P: Routed, O: Observer<P>> Network<P, O> {
         basis: &Basis<'_, P>,
         hosts: &mut impl Hosts<P, O>,
     ) -> Result<(), ChangeError> {
+        self.now = now;
         self.topology.change_between(now, action)?;
         for port in self.topology.ports_of(action) {
             self.topology.change_port(now, port, action, basis)?;
             self.schedule_queue_timer(port);
-            self.drain(now, port, hosts);
+            self.drain(port, hosts);
         }
         Ok(())
     }
 
-    /// Takes all packets from a port that may leave now.
+    /// Takes all packets from a port that may leave self.now.
     #[inline]
-    fn drain(&mut self, now: Time, port: usize, hosts: &mut impl Hosts<P, O>) {
+    fn drain(&mut self, port: usize, hosts: &mut impl Hosts<P, O>) {
         loop {
             let Topology { nodes, air, .. } = &mut self.topology;
-            match nodes[port].port.poll_transmit(now, air) {
+            match nodes[port].port.poll_transmit(self.now, air) {
                 Poll::Packet(packet, sojourn) => {
-                    self.observer.left(now, port, &packet, sojourn);
-                    self.forward(now, packet, hosts);
+                    self.observer.left(self.now, port, &packet, sojourn);
+                    self.forward(packet, hosts);
                 }
                 Poll::Later(at) => {
                     self.agenda.set(Slots::of_port(port), at);
@@ -210,18 +214,18 @@ impl<P: Routed, O: Observer<P>> Network<P, O> {
             }
         }
         if self.has_own_devices && self.topology.nodes[port].own {
-            self.tx_completions(now, port, hosts);
+            self.tx_completions(port, hosts);
         }
     }
 
     /// Reports the bytes that a host's device has finished with.
     #[cold]
     #[inline(never)]
-    fn tx_completions(&mut self, now: Time, port: usize, hosts: &mut impl Hosts<P, O>) {
+    fn tx_completions(&mut self, port: usize, hosts: &mut impl Hosts<P, O>) {
         let device = &mut self.topology.nodes[port].port;
         // All of one exchange together: the kernel's sockets continue when the interrupt is over.
         let mut done: Vec<SkbCharge> = Vec::new();
-        while let Some(charge) = device.take_completion(now) {
+        while let Some(charge) = device.take_completion(self.now) {
             match done.iter_mut().find(|d| (d.flow, d.key) == (charge.flow, charge.key)) {
                 Some(sum) => sum.bytes += charge.bytes,
                 None => done.push(charge),
@@ -230,49 +234,49 @@ impl<P: Routed, O: Observer<P>> Network<P, O> {
         let slot = Slots::of_port(port);
         self.agenda.no_later_than(slot, self.topology.nodes[port].port.next_completion());
         for charge in done {
-            hosts.tx_completion(self, now, charge);
+            hosts.tx_completion(self, self.now, charge);
         }
     }
 
     /// A packet has left a port: it goes to the next port or to its host.
     #[inline]
-    fn forward(&mut self, now: Time, mut packet: P, hosts: &mut impl Hosts<P, O>) {
+    fn forward(&mut self, mut packet: P, hosts: &mut impl Hosts<P, O>) {
         let position = packet.position() + 1;
         packet.set_position(position);
         let entry = self.topology.routes[usize::from(packet.route())][usize::from(position)];
         if entry.steps != 0 {
-            self.go_through(now, packet, hosts);
+            self.go_through(packet, hosts);
         } else if entry.port == HOST {
-            hosts.deliver(self, now, packet);
+            hosts.deliver(self, self.now, packet);
         } else {
-            self.enqueue(now, usize::from(entry.port), packet, hosts);
+            self.enqueue(usize::from(entry.port), packet, hosts);
         }
     }
 
     /// A packet arrives at a port.
     #[inline(always)]
-    fn enqueue(&mut self, now: Time, port: usize, packet: P, hosts: &mut impl Hosts<P, O>) {
-        self.observer.entered(now, port, &packet);
+    fn enqueue(&mut self, port: usize, packet: P, hosts: &mut impl Hosts<P, O>) {
+        self.observer.entered(self.now, port, &packet);
         let node = &mut self.topology.nodes[port];
-        node.port.accept(now, packet);
+        node.port.accept(self.now, packet);
         let asleep = self.agenda.time(Slots::of_port(port)).is_never();
         // The host's NIC may have dropped it.
         if asleep || node.reorders || node.own {
-            self.drain(now, port, hosts);
+            self.drain(port, hosts);
         }
     }
 
     /// Middleboxes before a packet's next port, and before the ports behind it if there is a bypass.
     #[cold]
-    fn go_through(&mut self, now: Time, packet: P, hosts: &mut impl Hosts<P, O>) {
+    fn go_through(&mut self, packet: P, hosts: &mut impl Hosts<P, O>) {
         let (route, position) = (packet.route(), packet.position());
-        let passed = self.topology.pass(now, packet, route, position);
+        let passed = self.topology.pass(self.now, packet, route, position);
         let Some(Passed { mut packet, position, port }) = passed else { return };
         packet.set_position(position);
         if port == HOST {
-            hosts.deliver(self, now, packet);
+            hosts.deliver(self, self.now, packet);
         } else {
-            self.enqueue(now, usize::from(port), packet, hosts);
+            self.enqueue(usize::from(port), packet, hosts);
         }
     }
 }

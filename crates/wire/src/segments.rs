@@ -2,7 +2,7 @@
 //!
 //! Linux's GSO: every segment has the headers of the whole; the IPv4 identification counts up, sequence numbers count
 //! bytes, FIN and PSH stay on the last segment, CWR on the first (RFC 3168 §6.1.2; with AccECN, where the flag is a
-//! counter's bit, on all: `SKB_GSO_TCP_ACCECN`). Checksums are computed anew, since hosts that offload leave them
+//! counter's bit, on all: `SKB_GSO_TCP_ACCECN`). Checksums are computed again, since hosts that offload leave them
 //! unfinished.
 
 use crate::frame::{CWR, Frame, IpAt, TCP_CHECKSUM, TCP_FLAGS, Transport};
