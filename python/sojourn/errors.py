@@ -124,7 +124,7 @@ class UsageError(SojournError):
         if near:
             advice = f'did you mean "{near[0]}"?'
         elif known:
-            advice = f"there is {', '.join(known)}"
+            advice = f"available: {', '.join(known)}"
         else:
             advice = None
         return cls(f'there is no {kind} "{name}"', help=advice)

@@ -33,4 +33,4 @@ def test_an_unknown_name_comes_with_the_nearest() -> None:
     error = UsageError.unknown("stack", "linux-7", ["linux-7.3", "linux-5.4"])
     assert isinstance(error, SojournError)
     assert error.help == 'did you mean "linux-7.3"?'
-    assert UsageError.unknown("stack", "windows", ["a", "b"]).help == "there is a, b"
+    assert UsageError.unknown("stack", "windows", ["a", "b"]).help == "available: a, b"

@@ -39,7 +39,7 @@ def test_a_folder_is_no_experiment(tmp_path: Path) -> None:
 
 def test_what_is_nothing_like_a_suite_gets_a_short_list() -> None:
     told = said("run", "zzzzzzzzzz", "--dry-run")
-    assert "there is all, c4, fast-lane, iccrg" in told
+    assert "available: all, c4, fast-lane, iccrg" in told
     assert len(told) < 400
 
 

@@ -108,7 +108,7 @@ def resolve_suite(what: str, kind: str = "suite") -> list[Named]:
     if suite not in found:
         error = UsageError.unknown(kind, what, [ALL, *found, *_all_scenarios(found)])
         if not (error.help or "").startswith("did you mean"):
-            error.help = f"there is {', '.join([ALL, *found])}; `sojourn suites` lists the scenarios of each"
+            error.help = f"available: {', '.join([ALL, *found])}; `sojourn suites` lists the scenarios of each"
         raise error
     if not scenario:
         return [Named(f"{suite}/{name}", file) for name, file in in_order(found[suite])]

@@ -71,7 +71,7 @@ def parameters(text: Placed | None, file: File) -> dict[str, Placed]:
             continue
         if name not in _KNOWN:
             raise file.error(
-                f'the test parameter "{name}" cannot be mapped', part, help=f"there is {', '.join(_KNOWN)}"
+                f'the test parameter "{name}" cannot be mapped', part, help=f"available: {', '.join(_KNOWN)}"
             )
         found[name] = part[len(key) + 1 :].unquoted()
     return found
@@ -118,7 +118,9 @@ def _ways(test: Placed, given: Mapping[str, Placed], file: File) -> list[Way]:
     match = _TCP.match(name)
     if match is None:
         raise file.error(
-            f'the test "{name}" cannot be mapped', test, help="there is tcp_Nup, tcp_Ndown, tcp_nup, tcp_ndown, rrul_be"
+            f'the test "{name}" cannot be mapped',
+            test,
+            help="available: tcp_Nup, tcp_Ndown, tcp_nup, tcp_ndown, rrul_be",
         )
     way: Way = "to-server" if match["way"] == "up" else "to-client"
     said = given.get("upload_streams" if match["way"] == "up" else "download_streams")
@@ -168,7 +170,7 @@ def _pacing(word: Placed, file: File) -> int:
         raise file.error(
             f'the stream\'s test argument "{word}" cannot be mapped',
             word,
-            help="there is netperf's -q BYTES_PER_SECOND",
+            help="netperf's -q BYTES_PER_SECOND sets the rate",
         )
     return int(match[1])
 

@@ -79,7 +79,7 @@ class Words:
         word = self.take(what)
         if word.text not in known:
             near = difflib.get_close_matches(word.text, known, n=1, cutoff=0.5)
-            advice = f'did you mean "{near[0]}"?' if near else f"there is {', '.join(known)}"
+            advice = f'did you mean "{near[0]}"?' if near else f"available: {', '.join(known)}"
             raise self.error(f'{self.name}: "{word}" is no {what}', word, help=advice)
         return word.text
 
@@ -146,7 +146,7 @@ def _hook(setup: SetUp, node: str, words: Words) -> None:
         raise words.error(
             f'there is no hook "{name}"',
             words.name,
-            help=f'did you mean "{near[0]}"?' if near else f"there is {', '.join(known)}",
+            help=f'did you mean "{near[0]}"?' if near else f"available: {', '.join(known)}",
         )
 
 

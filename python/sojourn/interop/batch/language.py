@@ -129,7 +129,7 @@ def _open(header: str, number: int, file: File) -> tuple[str, Section]:
         )
     if kind not in _KINDS:
         raise file.error(
-            f'there is no kind of section "{header.partition("::")[0]}"', number, help="there is Batch, Arg, Command"
+            f'there is no kind of section "{header.partition("::")[0]}"', number, help="available: Batch, Arg, Command"
         )
     return kind, Section(name, number, {})
 
@@ -153,5 +153,5 @@ def _inherit(section: Section, known: Mapping[str, Section], kind: str, file: Fi
 def unknown(what: str, name: Placed, known: list[str], file: File) -> ExperimentError:
     """Return the error that something is not there, with the nearest name that is."""
     near = difflib.get_close_matches(name.text.lower(), known, n=1, cutoff=0.5)
-    help_ = f'did you mean "{near[0]}"?' if near else (f"there is {', '.join(known)}" if known else None)
+    help_ = f'did you mean "{near[0]}"?' if near else (f"available: {', '.join(known)}" if known else None)
     return file.error(f'there is no {what} "{name.text}"', name, help=help_)

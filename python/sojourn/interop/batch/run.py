@@ -134,7 +134,7 @@ def _chosen(read: Batches, patterns: Sequence[str]) -> list[Section]:
         if not fits:
             if fnmatch.filter(read.batches, pattern.lower()):
                 raise UsageError(
-                    f'the batch "{pattern}" is abstract or disabled', help=f"there is {', '.join(usable)} to run"
+                    f'the batch "{pattern}" is abstract or disabled', help=f"available: {', '.join(usable)}"
                 )
             raise UsageError.unknown(f"batch in {read.file.name} called", pattern, list(usable))
         chosen.update({name: usable[name] for name in fits})
@@ -242,7 +242,7 @@ def _set_up(run: Expanded, setup: SetUp) -> str:
             raise file.error(f"{_SET_UP} needs an architecture, a net and an output file", words[at])
         arch = arguments[0].text
         if arch not in _STACKS:
-            raise file.error(f'"{arch}" is no architecture', arguments[0], help=f"there is {', '.join(_STACKS)}")
+            raise file.error(f'"{arch}" is no architecture', arguments[0], help=f"available: {', '.join(_STACKS)}")
         hooks.apply(setup, shell.again(arguments[3:], file), file)
     if arch is None:
         raise file.error(

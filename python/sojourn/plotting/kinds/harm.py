@@ -58,7 +58,8 @@ def _axis(cells: Sequence[Cell], options: Options) -> str:
             UsageError.unknown("axis that varies", axis, known)
             if axis
             else UsageError(
-                "say which axis tells the rivals: axis=NAME", help=f"there is {', '.join(known)}" if known else None
+                "name the axis that distinguishes the rivals: axis=NAME",
+                help=f"available: {', '.join(known)}" if known else None,
             )
         )
     alone = options["alone"] or "none"
