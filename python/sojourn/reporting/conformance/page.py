@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 
-from markdown_it import MarkdownIt
-
 from sojourn.evidence.conformance import CaseVerdict, Document, Examination, Verdict
+from sojourn.reporting.markdown import reader
 
 
 def lines(found: Sequence[Examination], *, details: bool) -> Iterator[str]:
@@ -153,7 +152,7 @@ def _section(own: CaseVerdict, picture: str) -> Iterator[str]:
 def html(text: str) -> str:
     """Return a page that needs no other file but its pictures, of a text in Markdown."""
     style = (files("sojourn.reporting.report") / "templates" / "style.css").read_text(encoding="utf-8")
-    body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
+    body = reader().render(text)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Conformance</title>\n'
         f"<style>{style}</style></head>\n<body>\n{body}</body></html>\n"

@@ -10,13 +10,13 @@ from typing import Final
 
 import jinja2
 import jinja2.exceptions
-from markdown_it import MarkdownIt
 
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import ExperimentError, StoreError, UsageError
 from sojourn.plotting.draw.svg import bounded, standalone
 from sojourn.reporting import script
+from sojourn.reporting.markdown import reader
 from sojourn.reporting.templates.functions import Functions
 from sojourn.reporting.templates.results import Evidence, Painted, Results
 from sojourn.reporting.templates.sandbox import Sandbox, read_text
@@ -185,8 +185,8 @@ def _page(text: str, functions: Functions, drawn: Mapping[str, Painted], *, seve
 
 def _body(text: str) -> tuple[str, list[tuple[int, str, str]]]:
     """Return the text as HTML, and its headings as (level, anchor, text)."""
-    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
-    tokens = reader.parse(text)
+    read = reader()
+    tokens = read.parse(text)
     contents: list[tuple[int, str, str]] = []
     seen: dict[str, int] = {}
     for token, following in pairwise(tokens):
@@ -196,4 +196,4 @@ def _body(text: str) -> tuple[str, list[tuple[int, str, str]]]:
             anchor = f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor
             token.attrSet("id", anchor)
             contents.append((int(token.tag[1]), anchor, re.sub(r"[*`_]", "", following.content)))
-    return reader.renderer.render(tokens, reader.options, {}), contents
+    return read.renderer.render(tokens, read.options, {}), contents
