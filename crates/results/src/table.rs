@@ -26,6 +26,11 @@ impl Provenance {
             Self::Estimated => "estimated",
         }
     }
+
+    /// The source of this word; `None` if it is no such word.
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Exact, Self::Sampled, Self::Estimated].into_iter().find(|own| own.name() == word)
+    }
 }
 
 /// A column of text as a dictionary: each row is the number of a name.
@@ -217,6 +222,16 @@ impl Table {
         columns: Vec<Column>,
         provenance: Provenance,
     ) -> Result<Self, MisfitTable> {
+        let provenance = vec![provenance; columns.len()];
+        Self::from_sources(schema, columns, provenance)
+    }
+
+    /// The same with the source of each column; the sources are as many as the columns.
+    pub fn from_sources(
+        schema: &'static Schema,
+        columns: Vec<Column>,
+        provenance: Vec<Provenance>,
+    ) -> Result<Self, MisfitTable> {
         let table = schema.name;
         if columns.len() != schema.columns.len() {
             let (expected, found) = (schema.columns.len(), columns.len());
@@ -233,7 +248,6 @@ impl Table {
                 return Err(MisfitTable::Rows { table, column: stated.name, expected, found });
             }
         }
-        let provenance = vec![provenance; columns.len()];
         Ok(Self { schema, columns, provenance })
     }
 

@@ -1,0 +1,644 @@
+//! A segment: one append-only file with many runs.
+//!
+//! ```text
+//! file    = HEADER block* [footer]
+//! block   = u32 length of the payload, u8 kind, 3 zero bytes, SHA-256 of kind and payload, payload
+//! run     = a T block (tables), an A block (answers), an H block (head): the H block comes last and makes the run exist
+//! footer  = MAGIC, u64 place of the I block (index) that comes before it
+//! ```
+//! All numbers are little-endian. Payloads but the dictionary are zstd frames. The first run's blocks are the dictionary (a D
+//! block) of all that follow: runs of one campaign have nearly the same head, and tables of the same names.
+//!
+//! Invariants:
+//! - A run is in a segment if and only if its H block is whole. A writer that was killed leaves a torn tail; readers stop in
+//!   front of it, and the next writer cuts it off.
+//! - A closed segment (with a footer) never changes, so it may be copied, moved, or kept in object storage.
+//! - One writer has a segment to itself. Two commands, threads of other processes, shards: each has its own.
+//! - A reader verifies the SHA-256 of each block before it uses the payload.
+
+use super::answers::Packed;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::{DecoderDictionary, EncoderDictionary};
+
+/// How a segment begins: its name and the version of this format.
+pub const HEADER: [u8; 16] = *b"sojourn runs\x00\x00\x00\x01";
+/// How a footer begins.
+const MAGIC: [u8; 8] = *b"runs end";
+/// Bytes of a footer.
+const FOOTER: u64 = 16;
+/// Bytes of a block before its payload.
+const BLOCK: u64 = 40;
+/// The extension of segments.
+pub const EXTENSION: &str = "runs";
+/// Bytes of the dictionary at most; zstd searches no further back at this level.
+const MOST_DICTIONARY: usize = 112 << 10;
+/// Bytes that a block may unpack to.
+const MOST_UNPACKED: usize = 1 << 30;
+/// zstd's level: its default. A higher one took three times as long for a tenth of the size.
+const LEVEL: i32 = 3;
+
+const DICTIONARY: u8 = b'D';
+const TABLES: u8 = b'T';
+const ANSWERS: u8 = b'A';
+const HEAD: u8 = b'H';
+const INDEX: u8 = b'I';
+
+/// Why a segment could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum SegmentError {
+    /// The system refused.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A block is not as it was written.
+    #[error("{} is damaged at byte {at}: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The block's place.
+        at: u64,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// The file is no segment of this version.
+    #[error("{} is not a segment that this version reads", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Where a block is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Place {
+    at: u64,
+    length: u32,
+}
+
+/// A run of a segment, as the index has it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// The run's name: its label made safe for file systems, and its digest.
+    pub name: String,
+    /// What is asked of a run before its head is read: labels, seed, cell.
+    pub brief: Brief,
+    head: Place,
+    answers: Place,
+    tables: Place,
+}
+
+impl Entry {
+    /// Bytes that the run takes.
+    pub fn bytes(&self) -> u64 {
+        let blocks = [self.head, self.answers, self.tables];
+        blocks.iter().map(|place| BLOCK + u64::from(place.length)).sum()
+    }
+}
+
+/// What the index says of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Brief {
+    /// The experiment's name.
+    pub experiment: String,
+    /// (axis, label).
+    pub labels: Vec<(String, String)>,
+    /// The seed.
+    pub seed: u64,
+    /// The hash of all but the seed: runs with the same are seeds of one cell.
+    pub cell: String,
+    /// The engine.
+    pub engine: String,
+    /// The build, and on Linux the kernel and the plan.
+    pub version: String,
+    /// The names of the stored tables.
+    pub tables: Vec<String>,
+}
+
+/// The content of an index block.
+#[derive(Default, Debug, Serialize, Deserialize)]
+struct Index {
+    entries: Vec<Entry>,
+    /// Shapes of answers, each once.
+    shapes: Vec<String>,
+    /// The shape of each run's answers.
+    shape_of: Vec<u32>,
+}
+
+fn digest(kind: u8, payload: &[u8]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update([kind]);
+    hash.update(payload);
+    hash.finalize().into()
+}
+
+fn json<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).expect("texts and numbers")
+}
+
+/// A run that is ready to be appended: compressed when it is, because only the segment knows the dictionary.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The run's name.
+    pub name: String,
+    /// For the index.
+    pub brief: Brief,
+    /// JSON.
+    pub head: Vec<u8>,
+    /// The answers; nothing for an imported run, whose questions read its tables.
+    pub answers: Option<Packed>,
+    /// As [`encode`](super::tables::encode) has them.
+    pub tables: Vec<u8>,
+}
+
+fn pack_answers(answers: Option<&Packed>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let Some(answers) = answers else { return out };
+    for text in [&answers.shape, &answers.texts] {
+        out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    }
+    answers.values.iter().for_each(|value| out.extend_from_slice(&value.to_bits().to_le_bytes()));
+    out
+}
+
+fn unpack_answers(bytes: &[u8]) -> Option<Option<Packed>> {
+    if bytes.is_empty() {
+        return Some(None);
+    }
+    let text = |bytes: &mut &[u8]| -> Option<String> {
+        let (length, rest) = bytes.split_first_chunk::<4>()?;
+        let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        *bytes = rest;
+        String::from_utf8(text.to_vec()).ok()
+    };
+    let mut rest = bytes;
+    let (shape, texts) = (text(&mut rest)?, text(&mut rest)?);
+    let values = rest.as_chunks::<8>();
+    if !values.1.is_empty() {
+        return None;
+    }
+    let values = values.0.iter().map(|own| f64::from_bits(u64::from_le_bytes(*own))).collect();
+    Some(Some(Packed { shape, values, texts }))
+}
+
+/// A run's three payloads, compressed with a segment's dictionary.
+#[derive(Debug)]
+pub struct Frames {
+    name: String,
+    brief: Brief,
+    shape: String,
+    payloads: [(u8, Vec<u8>); 3],
+}
+
+/// A segment's dictionary. Several threads may compress and unpack with it at a time.
+#[derive(Clone)]
+pub struct Dictionary(Arc<Prepared>);
+
+/// The bytes, and what zstd makes of them once.
+struct Prepared {
+    bytes: Vec<u8>,
+    encoder: OnceLock<EncoderDictionary<'static>>,
+    decoder: OnceLock<DecoderDictionary<'static>>,
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dictionary({} bytes)", self.0.bytes.len())
+    }
+}
+
+impl Dictionary {
+    fn new(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(Prepared { bytes, encoder: OnceLock::new(), decoder: OnceLock::new() }))
+    }
+
+    /// A dictionary from the first run of a segment.
+    pub fn of(run: &Stored) -> Self {
+        let answers = pack_answers(run.answers.as_ref());
+        let room = MOST_DICTIONARY.saturating_sub(run.head.len() + answers.len());
+        let tables = &run.tables[..run.tables.len().min(room)];
+        let bytes = [tables, &answers, &run.head].concat();
+        let from = bytes.len().saturating_sub(MOST_DICTIONARY);
+        Self::new(bytes[from..].to_vec())
+    }
+
+    fn encoder(&self) -> &EncoderDictionary<'static> {
+        self.0.encoder.get_or_init(|| EncoderDictionary::copy(&self.0.bytes, LEVEL))
+    }
+
+    fn decoder(&self) -> &DecoderDictionary<'static> {
+        self.0.decoder.get_or_init(|| DecoderDictionary::copy(&self.0.bytes))
+    }
+
+    /// Compresses a run.
+    pub fn compress(&self, run: &Stored) -> io::Result<Frames> {
+        let mut compressor = Compressor::with_prepared_dictionary(self.encoder())?;
+        let answers = pack_answers(run.answers.as_ref());
+        let mut frame = |kind, bytes: &[u8]| compressor.compress(bytes).map(|own| (kind, own));
+        let payloads =
+            [frame(TABLES, &run.tables)?, frame(ANSWERS, &answers)?, frame(HEAD, &run.head)?];
+        Ok(Frames {
+            name: run.name.clone(),
+            brief: run.brief.clone(),
+            shape: run.answers.as_ref().map_or(String::new(), |own| own.shape.clone()),
+            payloads,
+        })
+    }
+}
+
+/// A segment that runs are appended to.
+#[derive(Debug)]
+pub struct Writer {
+    path: PathBuf,
+    file: File,
+    end: u64,
+    index: Index,
+    shapes: HashMap<String, u32>,
+    dictionary: Option<Dictionary>,
+}
+
+impl Writer {
+    /// Begins a segment at a path where nothing is yet.
+    pub fn create(path: &Path) -> Result<Self, SegmentError> {
+        let file = File::options().read(true).write(true).create_new(true).open(path);
+        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let mut own = Self {
+            path: path.to_owned(),
+            file: file.map_err(wrapped)?,
+            end: 0,
+            index: Index::default(),
+            shapes: HashMap::new(),
+            dictionary: None,
+        };
+        own.write(&HEADER)?;
+        Ok(own)
+    }
+
+    fn io(&self, error: io::Error) -> SegmentError {
+        SegmentError::Io { path: self.path.clone(), error }
+    }
+
+    /// Writes at the end; what could not be written as a whole is cut off again.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
+        if let Err(error) = self.file.write_all_at(bytes, self.end) {
+            // A cut that fails leaves a torn tail, which readers pass over.
+            let _ = self.file.set_len(self.end);
+            return Err(self.io(error));
+        }
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn block(out: &mut Vec<u8>, start: u64, kind: u8, payload: &[u8]) -> Place {
+        let place = Place { at: start + out.len() as u64, length: payload.len() as u32 };
+        out.extend_from_slice(&place.length.to_le_bytes());
+        out.extend_from_slice(&[kind, 0, 0, 0]);
+        out.extend_from_slice(&digest(kind, payload));
+        out.extend_from_slice(payload);
+        place
+    }
+
+    /// The dictionary to compress the next runs with; the first run that asks gives it.
+    pub fn dictionary(&mut self, first: &Stored) -> Result<Dictionary, SegmentError> {
+        if let Some(dictionary) = &self.dictionary {
+            return Ok(dictionary.clone());
+        }
+        let dictionary = Dictionary::of(first);
+        let mut out = Vec::new();
+        Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes);
+        self.write(&out)?;
+        self.dictionary = Some(dictionary.clone());
+        Ok(dictionary)
+    }
+
+    /// Appends a run that was compressed with this segment's dictionary. It is in the segment, whole, or not at all.
+    pub fn append(&mut self, run: Frames) -> Result<(), SegmentError> {
+        let mut out = Vec::new();
+        let [tables, answers, head] = run
+            .payloads
+            .map(|(kind, payload)| Self::block(&mut out, self.end, kind, &payload));
+        self.write(&out)?;
+        let next = self.index.shapes.len() as u32;
+        let shape = *self.shapes.entry(run.shape).or_insert_with_key(|shape| {
+            self.index.shapes.push(shape.clone());
+            next
+        });
+        self.index.entries.push(Entry { name: run.name, brief: run.brief, head, answers, tables });
+        self.index.shape_of.push(shape);
+        Ok(())
+    }
+
+    /// Compresses and appends a run.
+    pub fn put(&mut self, run: &Stored) -> Result<(), SegmentError> {
+        let dictionary = self.dictionary(run)?;
+        let frames = dictionary.compress(run).map_err(|error| self.io(error))?;
+        self.append(frames)
+    }
+
+    /// The runs so far.
+    pub fn entries(&self) -> &[Entry] {
+        &self.index.entries
+    }
+
+    /// Bytes so far.
+    pub const fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Hands what was written to the disk: a power cut after it loses nothing.
+    pub fn sync(&self) -> Result<(), SegmentError> {
+        self.file.sync_data().map_err(|error| self.io(error))
+    }
+
+    /// Writes the index and the footer; the segment never changes after that. A segment without runs is removed.
+    pub fn close(mut self) -> Result<(), SegmentError> {
+        if self.index.entries.is_empty() {
+            return std::fs::remove_file(&self.path).map_err(|error| self.io(error));
+        }
+        let payload = zstd::bulk::compress(&json(&self.index), LEVEL).map_err(|e| self.io(e))?;
+        let mut out = Vec::new();
+        let place = Self::block(&mut out, self.end, INDEX, &payload);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&place.at.to_le_bytes());
+        self.write(&out)?;
+        self.sync()
+    }
+
+    /// Takes over a segment whose writer was killed: cuts off its torn tail and goes on behind the last whole run.
+    pub fn recover(path: &Path) -> Result<Self, SegmentError> {
+        let reader = Reader::open(path)?;
+        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let file = File::options().read(true).write(true).open(path).map_err(wrapped)?;
+        file.set_len(reader.end).map_err(wrapped)?;
+        let shapes = reader.index.shapes.iter().cloned().zip(0..).collect();
+        Ok(Self {
+            path: path.to_owned(),
+            file,
+            end: reader.end,
+            index: reader.index,
+            shapes,
+            dictionary: reader.dictionary,
+        })
+    }
+}
+
+/// A segment to read from.
+#[derive(Debug)]
+pub struct Reader {
+    path: PathBuf,
+    file: File,
+    /// Where the whole runs end.
+    end: u64,
+    closed: bool,
+    index: Index,
+    dictionary: Option<Dictionary>,
+}
+
+impl Reader {
+    /// Opens a segment: by its footer, or block by block if its writer has not closed it.
+    pub fn open(path: &Path) -> Result<Self, SegmentError> {
+        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let file = {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            // A link, a pipe or a device in the place of a segment is not followed, waited for or read.
+            const NOFOLLOW: i32 = 0o400_000;
+            const NONBLOCK: i32 = 0o4000;
+            let flags = NOFOLLOW | NONBLOCK;
+            File::options().read(true).custom_flags(flags).open(path).map_err(wrapped)?
+        };
+        let about = file.metadata().map_err(wrapped)?;
+        let mut header = [0; HEADER.len()];
+        let foreign = || SegmentError::Foreign { path: path.to_owned() };
+        if !about.is_file() || file.read_exact_at(&mut header, 0).is_err() || header != HEADER {
+            return Err(foreign());
+        }
+        let mut own = Self {
+            path: path.to_owned(),
+            file,
+            end: HEADER.len() as u64,
+            closed: false,
+            index: Index::default(),
+            dictionary: None,
+        };
+        own.dictionary = own.first(about.len())?;
+        match own.footer(about.len()) {
+            Some(place) => {
+                let payload = own.payload(place, INDEX)?;
+                let bytes = zstd::bulk::decompress(&payload, MOST_UNPACKED)
+                    .map_err(|_| own.damaged(place.at, "its index cannot be unpacked"))?;
+                own.index = serde_json::from_slice(&bytes)
+                    .map_err(|_| own.damaged(place.at, "its index is not as it is written"))?;
+                if own.index.shape_of.len() != own.index.entries.len() {
+                    return Err(own.damaged(place.at, "its index is not as it is written"));
+                }
+                (own.end, own.closed) = (place.at, true);
+            }
+            None => own.scan(about.len())?,
+        }
+        Ok(own)
+    }
+
+    fn damaged(&self, at: u64, why: &'static str) -> SegmentError {
+        SegmentError::Damaged { path: self.path.clone(), at, why }
+    }
+
+    /// The index block that a footer names; `None` if the file has no whole footer.
+    fn footer(&self, length: u64) -> Option<Place> {
+        let mut footer = [0; FOOTER as usize];
+        self.file.read_exact_at(&mut footer, length.checked_sub(FOOTER)?).ok()?;
+        let (magic, at) = footer.split_first_chunk::<8>()?;
+        let at = u64::from_le_bytes(at.try_into().ok()?);
+        let (place, kind) = self.header(at, length)?;
+        let ends = at + BLOCK + u64::from(place.length) + FOOTER;
+        (*magic == MAGIC && kind == INDEX && ends == length).then_some(place)
+    }
+
+    /// The block that begins at a byte, if all of it is in the file.
+    fn header(&self, at: u64, length: u64) -> Option<(Place, u8)> {
+        let mut header = [0; 8];
+        self.file.read_exact_at(&mut header, at).ok()?;
+        let (size, rest) = header.split_first_chunk::<4>()?;
+        let place = Place { at, length: u32::from_le_bytes(*size) };
+        let ends = at.checked_add(BLOCK)?.checked_add(u64::from(place.length))?;
+        (ends <= length).then_some((place, rest[0]))
+    }
+
+    fn first(&mut self, length: u64) -> Result<Option<Dictionary>, SegmentError> {
+        match self.header(self.end, length) {
+            Some((place, DICTIONARY)) => {
+                let Ok(payload) = self.payload(place, DICTIONARY) else {
+                    // A writer that was killed while it wrote the first block has left no run.
+                    let torn = place.at + BLOCK + u64::from(place.length) >= length;
+                    return if torn {
+                        Ok(None)
+                    } else {
+                        Err(self.damaged(place.at, "its dictionary has another checksum"))
+                    };
+                };
+                self.end = place.at + BLOCK + u64::from(place.length);
+                Ok(Some(Dictionary::new(payload)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Finds the whole runs of a segment without a footer.
+    fn scan(&mut self, length: u64) -> Result<(), SegmentError> {
+        let mut at = self.end;
+        let mut shapes: HashMap<String, u32> = HashMap::new();
+        while self.dictionary.is_some() {
+            let mut places = Vec::new();
+            for kind in [TABLES, ANSWERS, HEAD] {
+                match self.header(at, length) {
+                    Some((place, found)) if found == kind => {
+                        at += BLOCK + u64::from(place.length);
+                        places.push(place);
+                    }
+                    _ => return Ok(()),
+                }
+            }
+            let &[tables, answers, head] = places.as_slice() else { return Ok(()) };
+            // A tail that a power cut tore may have its length but not its bytes.
+            let Ok(text) = self.unpacked(head, HEAD) else {
+                return if at >= length { Ok(()) } else { Err(self.damaged(head.at, CHECKSUM)) };
+            };
+            let wrong = || self.damaged(head.at, "its head is not as it is written");
+            let found: HeadOfScan = serde_json::from_slice(&text).map_err(|_| wrong())?;
+            let shape = match self.unpacked(answers, ANSWERS).map(|bytes| unpack_answers(&bytes)) {
+                Ok(Some(packed)) => packed.map_or(String::new(), |packed| packed.shape),
+                _ => return Err(self.damaged(answers.at, "its answers are not as they are written")),
+            };
+            let next = shapes.len() as u32;
+            let shape = *shapes.entry(shape).or_insert_with_key(|shape| {
+                self.index.shapes.push(shape.clone());
+                next
+            });
+            self.index.shape_of.push(shape);
+            let entry = Entry { name: found.name, brief: found.brief, head, answers, tables };
+            self.index.entries.push(entry);
+            self.end = at;
+        }
+        Ok(())
+    }
+
+    /// The payload of a block, verified.
+    fn payload(&self, place: Place, kind: u8) -> Result<Vec<u8>, SegmentError> {
+        let mut header = [0; BLOCK as usize];
+        let mut payload = vec![0; place.length as usize];
+        let io = |error| match error {
+            error if io::Error::kind(&error) == io::ErrorKind::UnexpectedEof => {
+                self.damaged(place.at, "it ends early")
+            }
+            error => SegmentError::Io { path: self.path.clone(), error },
+        };
+        self.file.read_exact_at(&mut header, place.at).map_err(io)?;
+        self.file.read_exact_at(&mut payload, place.at + BLOCK).map_err(io)?;
+        let stated = place.length.to_le_bytes();
+        let same = header[..4] == stated && header[4..8] == [kind, 0, 0, 0];
+        if !same || header[8..] != digest(kind, &payload) {
+            return Err(self.damaged(place.at, CHECKSUM));
+        }
+        Ok(payload)
+    }
+
+    fn unpacked(&self, place: Place, kind: u8) -> Result<Vec<u8>, SegmentError> {
+        let payload = self.payload(place, kind)?;
+        let wrong = |_| self.damaged(place.at, "it cannot be unpacked");
+        let Some(dictionary) = &self.dictionary else {
+            return Err(self.damaged(place.at, "its segment has no dictionary"));
+        };
+        let mut own =
+            Decompressor::with_prepared_dictionary(dictionary.decoder()).map_err(wrong)?;
+        let size = zstd::zstd_safe::get_frame_content_size(&payload).ok().flatten();
+        let size = size.and_then(|size| usize::try_from(size).ok()).filter(|s| *s <= MOST_UNPACKED);
+        let size = size.ok_or_else(|| self.damaged(place.at, "it cannot be unpacked"))?;
+        own.decompress(&payload, size).map_err(wrong)
+    }
+
+    /// The runs.
+    pub fn entries(&self) -> &[Entry] {
+        &self.index.entries
+    }
+
+    /// Whether its writer has closed it.
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The head of a run: JSON.
+    pub fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
+        self.unpacked(entry.head, HEAD)
+    }
+
+    /// The answers of a run; `None` if it was stored without.
+    pub fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError> {
+        let bytes = self.unpacked(entry.answers, ANSWERS)?;
+        let wrong = || self.damaged(entry.answers.at, "its answers are not as they are written");
+        unpack_answers(&bytes).ok_or_else(wrong)
+    }
+
+    /// The tables of a run, as [`decode`](super::tables::decode) takes them.
+    pub fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
+        self.unpacked(entry.tables, TABLES)
+    }
+
+    /// The whole run, to be appended elsewhere.
+    pub fn stored(&self, entry: &Entry) -> Result<Stored, SegmentError> {
+        Ok(Stored {
+            name: entry.name.clone(),
+            brief: entry.brief.clone(),
+            head: self.head(entry)?,
+            answers: self.answers(entry)?,
+            tables: self.tables(entry)?,
+        })
+    }
+
+    /// Compares every byte with what was written.
+    pub fn verify(&self) -> Result<(), SegmentError> {
+        for entry in self.entries() {
+            self.head(entry)?;
+            self.answers(entry)?;
+            self.tables(entry)?;
+        }
+        if !self.closed {
+            return Ok(());
+        }
+        // Blocks must follow one another without a gap up to the index: a byte that no block has would go unnoticed.
+        let length = self.file.metadata().map(|about| about.len()).unwrap_or(0);
+        let mut at = HEADER.len() as u64;
+        while at < self.end {
+            let (place, kind) =
+                self.header(at, length).ok_or_else(|| self.damaged(at, "a block is missing"))?;
+            self.payload(place, kind)?;
+            at += BLOCK + u64::from(place.length);
+        }
+        Ok(())
+    }
+}
+
+const CHECKSUM: &str = "it has another SHA-256 than was written";
+
+/// What a scan reads of a head.
+#[derive(Deserialize)]
+struct HeadOfScan {
+    name: String,
+    brief: Brief,
+}
