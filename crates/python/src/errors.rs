@@ -5,13 +5,38 @@ use pyo3::types::PyDict;
 use sojourn_engine::RunError;
 use sojourn_language::{Diagnostic, Diagnostics};
 use sojourn_model::WordError;
+use sojourn_store::SegmentError;
+use std::io::ErrorKind;
 
 mod python {
     pyo3::import_exception!(sojourn.errors, ExperimentError);
     pyo3::import_exception!(sojourn.errors, Interrupted);
     pyo3::import_exception!(sojourn.errors, Refused);
     pyo3::import_exception!(sojourn.errors, RunError);
+    pyo3::import_exception!(sojourn.errors, StoreError);
     pyo3::import_exception!(sojourn.errors, UsageError);
+}
+
+/// A segment that could not be read or written.
+pub fn store_error(py: Python<'_>, error: &SegmentError) -> PyErr {
+    let full = matches!(error, SegmentError::Io { error, .. } if matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    ));
+    let (message, help) = if full {
+        let SegmentError::Io { path, .. } = error else { unreachable!("it was looked at") };
+        let message = format!("the disk is full: {} could not be written", path.display());
+        (message, "finished runs are kept; make room and give the same command again to go on")
+    } else if matches!(error, SegmentError::Io { .. }) {
+        (error.to_string(), "")
+    } else {
+        (error.to_string(), "remove this file and give the command again: it repeats its runs alone")
+    };
+    let arguments = PyDict::new(py);
+    let made = arguments
+        .set_item("help", Some(help).filter(|help| !help.is_empty()))
+        .and_then(|()| py.get_type::<python::StoreError>().call((message,), Some(&arguments)));
+    made.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// What a failed run raises. `run` is its name.

@@ -13,6 +13,7 @@ mod metrics;
 mod plugins;
 mod run;
 mod scenario;
+mod store;
 mod units;
 mod validate;
 
@@ -42,6 +43,10 @@ mod _core {
     use super::run::{Foreseen, Run, foresee, identity, refusals, run_many};
     #[pymodule_export]
     use super::scenario::Scenario;
+    #[pymodule_export]
+    use super::store::{
+        Answers, Store, answers_of, encode_run, keeps, run_digests, run_name, summary_columns,
+    };
     #[pymodule_export]
     use super::units::{Netem, netem, parse_rate, parse_span};
     #[pymodule_export]

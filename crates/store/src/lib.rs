@@ -5,13 +5,21 @@
 //! when the run ends ([`answers`]), and the run is appended to a file that it shares with others ([`segment`]).
 //!
 //! Layers: [`columns`] states what a summary measures; [`remarks`] what a reader must know; [`answers`] computes both;
-//! [`tables`] turns tables into bytes; [`segment`] keeps them. Nothing here starts a thread or reads a clock.
+//! [`tables`] turns tables into bytes; [`segment`] keeps them; [`folder`] makes one set of a folder's segments. Nothing here starts a thread or reads a clock.
 
 pub mod answers;
 pub mod columns;
+pub mod folder;
+pub mod identity;
+pub mod keep;
+pub mod record;
 pub mod remarks;
 pub mod segment;
 pub mod tables;
 
 pub use answers::{Answers, Packed};
-pub use segment::{Brief, Dictionary, Entry, Frames, Reader, SegmentError, Stored, Writer};
+pub use folder::Segments;
+pub use identity::{Identity, identity};
+pub use keep::Keep;
+pub use record::About;
+pub use segment::{Brief, Dictionary, Entry, Frames, ReadRun, Reader, SegmentError, Stored, Writer};

@@ -123,6 +123,8 @@ pub struct Brief {
     pub engine: String,
     /// The build, and on Linux the kernel and the plan.
     pub version: String,
+    /// How much of the run is stored ([`Keep`](super::Keep)).
+    pub keep: String,
     /// The names of the stored tables.
     pub tables: Vec<String>,
 }
@@ -161,6 +163,44 @@ pub struct Stored {
     pub answers: Option<Packed>,
     /// As [`encode`](super::tables::encode) has them.
     pub tables: Vec<u8>,
+}
+
+impl Stored {
+    /// The run as one text of bytes, to be sent to whoever writes the segment.
+    pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let parts = [
+            self.name.as_bytes().to_vec(),
+            json(&self.brief),
+            self.head.clone(),
+            pack_answers(self.answers.as_ref()),
+            self.tables.clone(),
+        ];
+        let mut out = Vec::new();
+        for part in parts {
+            out.extend_from_slice(&(part.len() as u32).to_le_bytes());
+            out.extend_from_slice(&part);
+        }
+        zstd::bulk::compress(&out, 1)
+    }
+
+    /// The run of these bytes; `None` if they are not as [`Stored::to_bytes`] makes them.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes = zstd::bulk::decompress(bytes, MOST_UNPACKED).ok()?;
+        let mut rest = bytes.as_slice();
+        let mut part = || {
+            let (length, after) = rest.split_first_chunk::<4>()?;
+            let (own, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+            rest = after;
+            Some(own)
+        };
+        Some(Self {
+            name: String::from_utf8(part()?.to_vec()).ok()?,
+            brief: serde_json::from_slice(part()?).ok()?,
+            head: part()?.to_vec(),
+            answers: unpack_answers(part()?)?,
+            tables: part()?.to_vec(),
+        })
+    }
 }
 
 fn pack_answers(answers: Option<&Packed>) -> Vec<u8> {
@@ -235,6 +275,11 @@ impl Dictionary {
         Self::new(bytes[from..].to_vec())
     }
 
+    /// Whether both are the same.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     fn encoder(&self) -> &EncoderDictionary<'static> {
         self.0.encoder.get_or_init(|| EncoderDictionary::copy(&self.0.bytes, LEVEL))
     }
@@ -259,211 +304,21 @@ impl Dictionary {
     }
 }
 
-/// A segment that runs are appended to.
+/// The file of a segment with its dictionary: what reading a run needs.
 #[derive(Debug)]
-pub struct Writer {
+struct Source {
     path: PathBuf,
     file: File,
-    end: u64,
-    index: Index,
-    shapes: HashMap<String, u32>,
     dictionary: Option<Dictionary>,
 }
 
-impl Writer {
-    /// Begins a segment at a path where nothing is yet.
-    pub fn create(path: &Path) -> Result<Self, SegmentError> {
-        let file = File::options().read(true).write(true).create_new(true).open(path);
-        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
-        let mut own = Self {
-            path: path.to_owned(),
-            file: file.map_err(wrapped)?,
-            end: 0,
-            index: Index::default(),
-            shapes: HashMap::new(),
-            dictionary: None,
-        };
-        own.write(&HEADER)?;
-        Ok(own)
-    }
-
+impl Source {
     fn io(&self, error: io::Error) -> SegmentError {
         SegmentError::Io { path: self.path.clone(), error }
     }
 
-    /// Writes at the end; what could not be written as a whole is cut off again.
-    fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
-        if let Err(error) = self.file.write_all_at(bytes, self.end) {
-            // A cut that fails leaves a torn tail, which readers pass over.
-            let _ = self.file.set_len(self.end);
-            return Err(self.io(error));
-        }
-        self.end += bytes.len() as u64;
-        Ok(())
-    }
-
-    fn block(out: &mut Vec<u8>, start: u64, kind: u8, payload: &[u8]) -> Place {
-        let place = Place { at: start + out.len() as u64, length: payload.len() as u32 };
-        out.extend_from_slice(&place.length.to_le_bytes());
-        out.extend_from_slice(&[kind, 0, 0, 0]);
-        out.extend_from_slice(&digest(kind, payload));
-        out.extend_from_slice(payload);
-        place
-    }
-
-    /// The dictionary to compress the next runs with; the first run that asks gives it.
-    pub fn dictionary(&mut self, first: &Stored) -> Result<Dictionary, SegmentError> {
-        if let Some(dictionary) = &self.dictionary {
-            return Ok(dictionary.clone());
-        }
-        let dictionary = Dictionary::of(first);
-        let mut out = Vec::new();
-        Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes);
-        self.write(&out)?;
-        self.dictionary = Some(dictionary.clone());
-        Ok(dictionary)
-    }
-
-    /// Appends a run that was compressed with this segment's dictionary. It is in the segment, whole, or not at all.
-    pub fn append(&mut self, run: Frames) -> Result<(), SegmentError> {
-        let mut out = Vec::new();
-        let [tables, answers, head] = run
-            .payloads
-            .map(|(kind, payload)| Self::block(&mut out, self.end, kind, &payload));
-        self.write(&out)?;
-        let next = self.index.shapes.len() as u32;
-        let shape = *self.shapes.entry(run.shape).or_insert_with_key(|shape| {
-            self.index.shapes.push(shape.clone());
-            next
-        });
-        self.index.entries.push(Entry { name: run.name, brief: run.brief, head, answers, tables });
-        self.index.shape_of.push(shape);
-        Ok(())
-    }
-
-    /// Compresses and appends a run.
-    pub fn put(&mut self, run: &Stored) -> Result<(), SegmentError> {
-        let dictionary = self.dictionary(run)?;
-        let frames = dictionary.compress(run).map_err(|error| self.io(error))?;
-        self.append(frames)
-    }
-
-    /// The runs so far.
-    pub fn entries(&self) -> &[Entry] {
-        &self.index.entries
-    }
-
-    /// Bytes so far.
-    pub const fn bytes(&self) -> u64 {
-        self.end
-    }
-
-    /// Hands what was written to the disk: a power cut after it loses nothing.
-    pub fn sync(&self) -> Result<(), SegmentError> {
-        self.file.sync_data().map_err(|error| self.io(error))
-    }
-
-    /// Writes the index and the footer; the segment never changes after that. A segment without runs is removed.
-    pub fn close(mut self) -> Result<(), SegmentError> {
-        if self.index.entries.is_empty() {
-            return std::fs::remove_file(&self.path).map_err(|error| self.io(error));
-        }
-        let payload = zstd::bulk::compress(&json(&self.index), LEVEL).map_err(|e| self.io(e))?;
-        let mut out = Vec::new();
-        let place = Self::block(&mut out, self.end, INDEX, &payload);
-        out.extend_from_slice(&MAGIC);
-        out.extend_from_slice(&place.at.to_le_bytes());
-        self.write(&out)?;
-        self.sync()
-    }
-
-    /// Takes over a segment whose writer was killed: cuts off its torn tail and goes on behind the last whole run.
-    pub fn recover(path: &Path) -> Result<Self, SegmentError> {
-        let reader = Reader::open(path)?;
-        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
-        let file = File::options().read(true).write(true).open(path).map_err(wrapped)?;
-        file.set_len(reader.end).map_err(wrapped)?;
-        let shapes = reader.index.shapes.iter().cloned().zip(0..).collect();
-        Ok(Self {
-            path: path.to_owned(),
-            file,
-            end: reader.end,
-            index: reader.index,
-            shapes,
-            dictionary: reader.dictionary,
-        })
-    }
-}
-
-/// A segment to read from.
-#[derive(Debug)]
-pub struct Reader {
-    path: PathBuf,
-    file: File,
-    /// Where the whole runs end.
-    end: u64,
-    closed: bool,
-    index: Index,
-    dictionary: Option<Dictionary>,
-}
-
-impl Reader {
-    /// Opens a segment: by its footer, or block by block if its writer has not closed it.
-    pub fn open(path: &Path) -> Result<Self, SegmentError> {
-        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
-        let file = {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            // A link, a pipe or a device in the place of a segment is not followed, waited for or read.
-            const NOFOLLOW: i32 = 0o400_000;
-            const NONBLOCK: i32 = 0o4000;
-            let flags = NOFOLLOW | NONBLOCK;
-            File::options().read(true).custom_flags(flags).open(path).map_err(wrapped)?
-        };
-        let about = file.metadata().map_err(wrapped)?;
-        let mut header = [0; HEADER.len()];
-        let foreign = || SegmentError::Foreign { path: path.to_owned() };
-        if !about.is_file() || file.read_exact_at(&mut header, 0).is_err() || header != HEADER {
-            return Err(foreign());
-        }
-        let mut own = Self {
-            path: path.to_owned(),
-            file,
-            end: HEADER.len() as u64,
-            closed: false,
-            index: Index::default(),
-            dictionary: None,
-        };
-        own.dictionary = own.first(about.len())?;
-        match own.footer(about.len()) {
-            Some(place) => {
-                let payload = own.payload(place, INDEX)?;
-                let bytes = zstd::bulk::decompress(&payload, MOST_UNPACKED)
-                    .map_err(|_| own.damaged(place.at, "its index cannot be unpacked"))?;
-                own.index = serde_json::from_slice(&bytes)
-                    .map_err(|_| own.damaged(place.at, "its index is not as it is written"))?;
-                if own.index.shape_of.len() != own.index.entries.len() {
-                    return Err(own.damaged(place.at, "its index is not as it is written"));
-                }
-                (own.end, own.closed) = (place.at, true);
-            }
-            None => own.scan(about.len())?,
-        }
-        Ok(own)
-    }
-
     fn damaged(&self, at: u64, why: &'static str) -> SegmentError {
         SegmentError::Damaged { path: self.path.clone(), at, why }
-    }
-
-    /// The index block that a footer names; `None` if the file has no whole footer.
-    fn footer(&self, length: u64) -> Option<Place> {
-        let mut footer = [0; FOOTER as usize];
-        self.file.read_exact_at(&mut footer, length.checked_sub(FOOTER)?).ok()?;
-        let (magic, at) = footer.split_first_chunk::<8>()?;
-        let at = u64::from_le_bytes(at.try_into().ok()?);
-        let (place, kind) = self.header(at, length)?;
-        let ends = at + BLOCK + u64::from(place.length) + FOOTER;
-        (*magic == MAGIC && kind == INDEX && ends == length).then_some(place)
     }
 
     /// The block that begins at a byte, if all of it is in the file.
@@ -474,64 +329,6 @@ impl Reader {
         let place = Place { at, length: u32::from_le_bytes(*size) };
         let ends = at.checked_add(BLOCK)?.checked_add(u64::from(place.length))?;
         (ends <= length).then_some((place, rest[0]))
-    }
-
-    fn first(&mut self, length: u64) -> Result<Option<Dictionary>, SegmentError> {
-        match self.header(self.end, length) {
-            Some((place, DICTIONARY)) => {
-                let Ok(payload) = self.payload(place, DICTIONARY) else {
-                    // A writer that was killed while it wrote the first block has left no run.
-                    let torn = place.at + BLOCK + u64::from(place.length) >= length;
-                    return if torn {
-                        Ok(None)
-                    } else {
-                        Err(self.damaged(place.at, "its dictionary has another checksum"))
-                    };
-                };
-                self.end = place.at + BLOCK + u64::from(place.length);
-                Ok(Some(Dictionary::new(payload)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// Finds the whole runs of a segment without a footer.
-    fn scan(&mut self, length: u64) -> Result<(), SegmentError> {
-        let mut at = self.end;
-        let mut shapes: HashMap<String, u32> = HashMap::new();
-        while self.dictionary.is_some() {
-            let mut places = Vec::new();
-            for kind in [TABLES, ANSWERS, HEAD] {
-                match self.header(at, length) {
-                    Some((place, found)) if found == kind => {
-                        at += BLOCK + u64::from(place.length);
-                        places.push(place);
-                    }
-                    _ => return Ok(()),
-                }
-            }
-            let &[tables, answers, head] = places.as_slice() else { return Ok(()) };
-            // A tail that a power cut tore may have its length but not its bytes.
-            let Ok(text) = self.unpacked(head, HEAD) else {
-                return if at >= length { Ok(()) } else { Err(self.damaged(head.at, CHECKSUM)) };
-            };
-            let wrong = || self.damaged(head.at, "its head is not as it is written");
-            let found: HeadOfScan = serde_json::from_slice(&text).map_err(|_| wrong())?;
-            let shape = match self.unpacked(answers, ANSWERS).map(|bytes| unpack_answers(&bytes)) {
-                Ok(Some(packed)) => packed.map_or(String::new(), |packed| packed.shape),
-                _ => return Err(self.damaged(answers.at, "its answers are not as they are written")),
-            };
-            let next = shapes.len() as u32;
-            let shape = *shapes.entry(shape).or_insert_with_key(|shape| {
-                self.index.shapes.push(shape.clone());
-                next
-            });
-            self.index.shape_of.push(shape);
-            let entry = Entry { name: found.name, brief: found.brief, head, answers, tables };
-            self.index.entries.push(entry);
-            self.end = at;
-        }
-        Ok(())
     }
 
     /// The payload of a block, verified.
@@ -567,6 +364,301 @@ impl Reader {
         let size = size.ok_or_else(|| self.damaged(place.at, "it cannot be unpacked"))?;
         own.decompress(&payload, size).map_err(wrong)
     }
+}
+
+/// Reads the runs of a segment, whether it is still written or not.
+pub trait ReadRun {
+    /// The head of a run: JSON.
+    fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError>;
+
+    /// The answers of a run; `None` if it was stored without.
+    fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError>;
+
+    /// The tables of a run, as [`decode`](super::tables::decode) takes them.
+    fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError>;
+
+    /// The whole run, to be appended elsewhere.
+    fn stored(&self, entry: &Entry) -> Result<Stored, SegmentError> {
+        Ok(Stored {
+            name: entry.name.clone(),
+            brief: entry.brief.clone(),
+            head: self.head(entry)?,
+            answers: self.answers(entry)?,
+            tables: self.tables(entry)?,
+        })
+    }
+}
+
+impl ReadRun for Source {
+    fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
+        self.unpacked(entry.head, HEAD)
+    }
+
+    fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError> {
+        let bytes = self.unpacked(entry.answers, ANSWERS)?;
+        let wrong = || self.damaged(entry.answers.at, "its answers are not as they are written");
+        unpack_answers(&bytes).ok_or_else(wrong)
+    }
+
+    fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
+        self.unpacked(entry.tables, TABLES)
+    }
+}
+
+/// A segment that runs are appended to.
+#[derive(Debug)]
+pub struct Writer {
+    source: Source,
+    end: u64,
+    index: Index,
+    shapes: HashMap<String, u32>,
+}
+
+impl Writer {
+    /// Begins a segment at a path where nothing is yet.
+    pub fn create(path: &Path) -> Result<Self, SegmentError> {
+        let file = File::options().read(true).write(true).create_new(true).open(path);
+        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let mut own = Self {
+            source: Source {
+                path: path.to_owned(),
+                file: file.map_err(wrapped)?,
+                dictionary: None,
+            },
+            end: 0,
+            index: Index::default(),
+            shapes: HashMap::new(),
+        };
+        own.write(&HEADER)?;
+        Ok(own)
+    }
+
+    /// Writes at the end; what could not be written as a whole is cut off again.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
+        if let Err(error) = self.source.file.write_all_at(bytes, self.end) {
+            // A cut that fails leaves a torn tail, which readers pass over.
+            let _ = self.source.file.set_len(self.end);
+            return Err(self.source.io(error));
+        }
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn block(out: &mut Vec<u8>, start: u64, kind: u8, payload: &[u8]) -> Place {
+        let place = Place { at: start + out.len() as u64, length: payload.len() as u32 };
+        out.extend_from_slice(&place.length.to_le_bytes());
+        out.extend_from_slice(&[kind, 0, 0, 0]);
+        out.extend_from_slice(&digest(kind, payload));
+        out.extend_from_slice(payload);
+        place
+    }
+
+    /// The dictionary to compress the next runs with; the first run that asks gives it.
+    pub fn dictionary(&mut self, first: &Stored) -> Result<Dictionary, SegmentError> {
+        if let Some(dictionary) = &self.source.dictionary {
+            return Ok(dictionary.clone());
+        }
+        let dictionary = Dictionary::of(first);
+        let mut out = Vec::new();
+        Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes);
+        self.write(&out)?;
+        self.source.dictionary = Some(dictionary.clone());
+        Ok(dictionary)
+    }
+
+    /// Appends a run that was compressed with this segment's dictionary. It is in the segment, whole, or not at all.
+    pub fn append(&mut self, run: Frames) -> Result<(), SegmentError> {
+        let mut out = Vec::new();
+        let [tables, answers, head] = run
+            .payloads
+            .map(|(kind, payload)| Self::block(&mut out, self.end, kind, &payload));
+        self.write(&out)?;
+        let next = self.index.shapes.len() as u32;
+        let shape = *self.shapes.entry(run.shape).or_insert_with_key(|shape| {
+            self.index.shapes.push(shape.clone());
+            next
+        });
+        self.index.entries.push(Entry { name: run.name, brief: run.brief, head, answers, tables });
+        self.index.shape_of.push(shape);
+        Ok(())
+    }
+
+    /// Compresses and appends a run.
+    pub fn put(&mut self, run: &Stored) -> Result<(), SegmentError> {
+        let dictionary = self.dictionary(run)?;
+        let frames = dictionary.compress(run).map_err(|error| self.source.io(error))?;
+        self.append(frames)
+    }
+
+    /// The runs so far.
+    pub fn entries(&self) -> &[Entry] {
+        &self.index.entries
+    }
+
+    /// Reads the runs that were appended.
+    pub fn read(&self) -> &dyn ReadRun {
+        &self.source
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.source.path
+    }
+
+    /// Bytes so far.
+    pub const fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Hands what was written to the disk: a power cut after it loses nothing.
+    pub fn sync(&self) -> Result<(), SegmentError> {
+        self.source.file.sync_data().map_err(|error| self.source.io(error))
+    }
+
+    /// Writes the index and the footer; the segment never changes after that. A segment without runs is removed.
+    pub fn close(mut self) -> Result<(), SegmentError> {
+        if self.index.entries.is_empty() {
+            let removed = std::fs::remove_file(&self.source.path);
+            return removed.map_err(|error| self.source.io(error));
+        }
+        let payload = zstd::bulk::compress(&json(&self.index), LEVEL).map_err(|e| self.source.io(e))?;
+        let mut out = Vec::new();
+        let place = Self::block(&mut out, self.end, INDEX, &payload);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&place.at.to_le_bytes());
+        self.write(&out)?;
+        self.sync()
+    }
+
+    /// Takes over a segment whose writer was killed: cuts off its torn tail and goes on behind the last whole run.
+    pub fn recover(path: &Path) -> Result<Self, SegmentError> {
+        let reader = Reader::open(path)?;
+        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let file = File::options().read(true).write(true).open(path).map_err(wrapped)?;
+        file.set_len(reader.end).map_err(wrapped)?;
+        let shapes = reader.index.shapes.iter().cloned().zip(0..).collect();
+        let source = Source { file, ..reader.source };
+        Ok(Self { source, end: reader.end, index: reader.index, shapes })
+    }
+}
+
+/// A segment to read from.
+#[derive(Debug)]
+pub struct Reader {
+    source: Source,
+    /// Where the whole runs end.
+    end: u64,
+    closed: bool,
+    index: Index,
+}
+
+impl Reader {
+    /// Opens a segment: by its footer, or block by block if its writer has not closed it.
+    pub fn open(path: &Path) -> Result<Self, SegmentError> {
+        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let file = {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            // A link, a pipe or a device in the place of a segment is not followed, waited for or read.
+            const NOFOLLOW: i32 = 0o400_000;
+            const NONBLOCK: i32 = 0o4000;
+            let flags = NOFOLLOW | NONBLOCK;
+            File::options().read(true).custom_flags(flags).open(path).map_err(wrapped)?
+        };
+        let about = file.metadata().map_err(wrapped)?;
+        let mut header = [0; HEADER.len()];
+        let foreign = || SegmentError::Foreign { path: path.to_owned() };
+        if !about.is_file() || file.read_exact_at(&mut header, 0).is_err() || header != HEADER {
+            return Err(foreign());
+        }
+        let source = Source { path: path.to_owned(), file, dictionary: None };
+        let end = HEADER.len() as u64;
+        let mut own = Self { source, end, closed: false, index: Index::default() };
+        own.source.dictionary = own.first(about.len())?;
+        match own.footer(about.len()) {
+            Some(place) => {
+                let payload = own.source.payload(place, INDEX)?;
+                let bytes = zstd::bulk::decompress(&payload, MOST_UNPACKED)
+                    .map_err(|_| own.source.damaged(place.at, "its index cannot be unpacked"))?;
+                own.index = serde_json::from_slice(&bytes)
+                    .map_err(|_| own.source.damaged(place.at, "its index is not as it is written"))?;
+                if own.index.shape_of.len() != own.index.entries.len() {
+                    return Err(own.source.damaged(place.at, "its index is not as it is written"));
+                }
+                (own.end, own.closed) = (place.at, true);
+            }
+            None => own.scan(about.len())?,
+        }
+        Ok(own)
+    }
+
+    /// The index block that a footer names; `None` if the file has no whole footer.
+    fn footer(&self, length: u64) -> Option<Place> {
+        let mut footer = [0; FOOTER as usize];
+        self.source.file.read_exact_at(&mut footer, length.checked_sub(FOOTER)?).ok()?;
+        let (magic, at) = footer.split_first_chunk::<8>()?;
+        let at = u64::from_le_bytes(at.try_into().ok()?);
+        let (place, kind) = self.source.header(at, length)?;
+        let ends = at + BLOCK + u64::from(place.length) + FOOTER;
+        (*magic == MAGIC && kind == INDEX && ends == length).then_some(place)
+    }
+
+    fn first(&mut self, length: u64) -> Result<Option<Dictionary>, SegmentError> {
+        match self.source.header(self.end, length) {
+            Some((place, DICTIONARY)) => {
+                let Ok(payload) = self.source.payload(place, DICTIONARY) else {
+                    // A writer that was killed while it wrote the first block has left no run.
+                    let torn = place.at + BLOCK + u64::from(place.length) >= length;
+                    return if torn {
+                        Ok(None)
+                    } else {
+                        Err(self.source.damaged(place.at, "its dictionary has another checksum"))
+                    };
+                };
+                self.end = place.at + BLOCK + u64::from(place.length);
+                Ok(Some(Dictionary::new(payload)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Finds the whole runs of a segment without a footer.
+    fn scan(&mut self, length: u64) -> Result<(), SegmentError> {
+        let mut at = self.end;
+        let mut shapes: HashMap<String, u32> = HashMap::new();
+        while self.source.dictionary.is_some() {
+            let mut places = Vec::new();
+            for kind in [TABLES, ANSWERS, HEAD] {
+                match self.source.header(at, length) {
+                    Some((place, found)) if found == kind => {
+                        at += BLOCK + u64::from(place.length);
+                        places.push(place);
+                    }
+                    _ => return Ok(()),
+                }
+            }
+            let &[tables, answers, head] = places.as_slice() else { return Ok(()) };
+            // A tail that a power cut tore may have its length but not its bytes.
+            let Ok(text) = self.source.unpacked(head, HEAD) else {
+                return if at >= length { Ok(()) } else { Err(self.source.damaged(head.at, CHECKSUM)) };
+            };
+            let wrong = || self.source.damaged(head.at, "its head is not as it is written");
+            let found: HeadOfScan = serde_json::from_slice(&text).map_err(|_| wrong())?;
+            let shape = match self.source.unpacked(answers, ANSWERS).map(|bytes| unpack_answers(&bytes)) {
+                Ok(Some(packed)) => packed.map_or(String::new(), |packed| packed.shape),
+                _ => return Err(self.source.damaged(answers.at, "its answers are not as they are written")),
+            };
+            let next = shapes.len() as u32;
+            let shape = *shapes.entry(shape).or_insert_with_key(|shape| {
+                self.index.shapes.push(shape.clone());
+                next
+            });
+            self.index.shape_of.push(shape);
+            let entry = Entry { name: found.name, brief: found.brief, head, answers, tables };
+            self.index.entries.push(entry);
+            self.end = at;
+        }
+        Ok(())
+    }
 
     /// The runs.
     pub fn entries(&self) -> &[Entry] {
@@ -578,56 +670,33 @@ impl Reader {
         self.closed
     }
 
+    /// Reads the segment's runs.
+    pub fn read(&self) -> &dyn ReadRun {
+        &self.source
+    }
+
     /// Its file.
     pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// The head of a run: JSON.
-    pub fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
-        self.unpacked(entry.head, HEAD)
-    }
-
-    /// The answers of a run; `None` if it was stored without.
-    pub fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError> {
-        let bytes = self.unpacked(entry.answers, ANSWERS)?;
-        let wrong = || self.damaged(entry.answers.at, "its answers are not as they are written");
-        unpack_answers(&bytes).ok_or_else(wrong)
-    }
-
-    /// The tables of a run, as [`decode`](super::tables::decode) takes them.
-    pub fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
-        self.unpacked(entry.tables, TABLES)
-    }
-
-    /// The whole run, to be appended elsewhere.
-    pub fn stored(&self, entry: &Entry) -> Result<Stored, SegmentError> {
-        Ok(Stored {
-            name: entry.name.clone(),
-            brief: entry.brief.clone(),
-            head: self.head(entry)?,
-            answers: self.answers(entry)?,
-            tables: self.tables(entry)?,
-        })
+        &self.source.path
     }
 
     /// Compares every byte with what was written.
     pub fn verify(&self) -> Result<(), SegmentError> {
         for entry in self.entries() {
-            self.head(entry)?;
-            self.answers(entry)?;
-            self.tables(entry)?;
+            self.source.head(entry)?;
+            self.source.answers(entry)?;
+            self.source.tables(entry)?;
         }
         if !self.closed {
             return Ok(());
         }
         // Blocks must follow one another without a gap up to the index: a byte that no block has would go unnoticed.
-        let length = self.file.metadata().map(|about| about.len()).unwrap_or(0);
+        let length = self.source.file.metadata().map(|about| about.len()).unwrap_or(0);
         let mut at = HEADER.len() as u64;
         while at < self.end {
             let (place, kind) =
-                self.header(at, length).ok_or_else(|| self.damaged(at, "a block is missing"))?;
-            self.payload(place, kind)?;
+                self.source.header(at, length).ok_or_else(|| self.source.damaged(at, "a block is missing"))?;
+            self.source.payload(place, kind)?;
             at += BLOCK + u64::from(place.length);
         }
         Ok(())

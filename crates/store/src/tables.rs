@@ -39,18 +39,19 @@ fn put_name(out: &mut Vec<u8>, name: &str) {
 }
 
 /// Writes the bytes of equal weight of all words together, the heaviest last.
-fn put_planes<const N: usize>(out: &mut Vec<u8>, words: impl Iterator<Item = [u8; N]> + Clone) {
+fn put_planes<const N: usize>(out: &mut Vec<u8>, words: impl Iterator<Item = [u8; N]>) {
+    let words: Vec<[u8; N]> = words.collect();
     for byte in 0..N {
-        out.extend(words.clone().map(|word| word[byte]));
+        out.extend(words.iter().map(|word| word[byte]));
     }
 }
 
 /// Each number's difference to the one before it.
-fn differences(values: impl Iterator<Item = u64> + Clone) -> impl Iterator<Item = [u8; 8]> + Clone {
-    let before = core::iter::once(0).chain(values.clone());
+fn differences(values: &[u64]) -> impl Iterator<Item = [u8; 8]> {
+    let before = core::iter::once(&0).chain(values);
     // Zigzag: small steps down have small numbers, too.
-    values.zip(before).map(|(value, before)| {
-        let step = value.wrapping_sub(before) as i64;
+    values.iter().zip(before).map(|(value, before)| {
+        let step = value.wrapping_sub(*before) as i64;
         (((step << 1) ^ (step >> 63)) as u64).to_le_bytes()
     })
 }
@@ -88,7 +89,7 @@ pub fn encode<'a>(tables: impl Iterator<Item = &'a Table>) -> Vec<u8> {
                 Column::F64(values) => match as_nanos(values) {
                     Some(nanos) => {
                         out.extend_from_slice(&[NANOS, source]);
-                        put_planes(&mut out, differences(nanos.iter().copied()));
+                        put_planes(&mut out, differences(&nanos));
                     }
                     None => {
                         out.extend_from_slice(&[NUMBERS, source]);
@@ -97,7 +98,7 @@ pub fn encode<'a>(tables: impl Iterator<Item = &'a Table>) -> Vec<u8> {
                 },
                 Column::U64(values) => {
                     out.extend_from_slice(&[COUNTS, source]);
-                    put_planes(&mut out, differences(values.iter().copied()));
+                    put_planes(&mut out, differences(values));
                 }
                 Column::Text(text) => {
                     out.extend_from_slice(&[TEXTS, source]);

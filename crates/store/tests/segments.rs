@@ -5,7 +5,7 @@ use sojourn_engine::Engine as _;
 use sojourn_language::{AnyWords, Experiment};
 use sojourn_results::Run;
 use sojourn_results::metrics::{Expression, Frame};
-use sojourn_store::{Answers, Brief, Reader, Stored, Writer, tables};
+use sojourn_store::{About, Answers, Reader, Stored, Writer, tables};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,24 +41,7 @@ that = "jain(goodput) > 0.5"
 }
 
 fn stored(run: &Run) -> Stored {
-    let name = format!("run-{}", run.scenario.seed);
-    let brief = Brief {
-        experiment: run.scenario.experiment.clone(),
-        labels: run.scenario.cell.clone(),
-        seed: run.scenario.seed,
-        cell: "c".into(),
-        engine: "sim".into(),
-        version: "1".into(),
-        tables: run.tables.iter().map(|t| t.schema().name.to_owned()).collect(),
-    };
-    let head = serde_json::json!({"name": name, "brief": brief, "scenario": &*run.scenario});
-    Stored {
-        head: serde_json::to_vec(&head).unwrap(),
-        answers: Some(Answers::of(run, &[]).pack()),
-        tables: tables::encode(run.tables.iter()),
-        name,
-        brief,
-    }
+    sojourn_store::record::stored(run, "1", &About::default(), Some(&Answers::of(run, &[])))
 }
 
 /// A path in a folder of its own, removed at the end.
@@ -104,10 +87,10 @@ fn runs_come_back_to_the_bit() {
     closed.verify().unwrap();
     for reader in [&open, &closed] {
         for (entry, run) in reader.entries().iter().zip(&runs) {
-            assert_eq!(reader.stored(entry).unwrap().head, stored(run).head);
-            let found = tables::decode(&reader.tables(entry).unwrap(), &|_| true).unwrap();
+            assert_eq!(reader.read().stored(entry).unwrap().head, stored(run).head);
+            let found = tables::decode(&reader.read().tables(entry).unwrap(), &|_| true).unwrap();
             assert_eq!(digests(&found), digests(&run.tables));
-            let packed = reader.answers(entry).unwrap().unwrap();
+            let packed = reader.read().answers(entry).unwrap().unwrap();
             let (answers, own) = (Answers::unpack(&packed).unwrap(), Answers::of(run, &[]));
             assert_eq!(format!("{answers:?}"), format!("{own:?}"));
         }
@@ -155,7 +138,8 @@ fn a_killed_writer_loses_no_finished_run() {
     let reader = Reader::open(&place.file()).unwrap();
     reader.verify().unwrap();
     let names: Vec<&str> = reader.entries().iter().map(|entry| entry.name.as_str()).collect();
-    assert_eq!(names, ["run-1", "run-2", "run-4"]);
+    let seeds: Vec<&str> = names.iter().filter_map(|name| name.split('-').next()).collect();
+    assert_eq!(seeds, ["two_1", "two_2", "two_4"]);
 }
 
 #[test]
@@ -197,7 +181,7 @@ proptest! {
         fs::write(place.file(), &bytes).unwrap();
         let read = Reader::open(&place.file()).and_then(|reader| {
             reader.verify()?;
-            reader.entries().iter().map(|entry| reader.stored(entry)).collect::<Result<Vec<_>, _>>()
+            reader.entries().iter().map(|entry| reader.read().stored(entry)).collect::<Result<Vec<_>, _>>()
         });
         // A flip in the footer, or in a length of an open segment, looks like a torn tail: then runs may be missing, and
         // whoever counts notices; none may be different.
