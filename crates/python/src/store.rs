@@ -12,6 +12,7 @@ use sojourn_results::{EngineId, Run as Results, schema};
 use sojourn_store::columns::{CELL, FLOW, QUEUE};
 use sojourn_store::{About, Answers as Own, Brief, Entry, Keep, ReadRun, SegmentError, Segments};
 use sojourn_store::{Stored, identity, tables};
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -140,9 +141,21 @@ impl Store {
         py.detach(|| self.segments.take(&other.segments)).map_err(|error| store_error(py, &error))
     }
 
-    /// What is damaged, in words, each with its file.
-    fn verify(&self, py: Python<'_>) -> Vec<String> {
-        py.detach(|| self.segments.verify()).iter().map(ToString::to_string).collect()
+    /// What is damaged, in words with the file; each with the run that it is in, if it is in one.
+    fn verify(&self, py: Python<'_>) -> Vec<(Option<String>, String)> {
+        py.detach(|| self.segments.verify())
+    }
+
+    /// Damage that was seen when the segments were opened, in words: runs that it hides are not among the names.
+    fn faults(&self) -> Vec<String> {
+        self.segments.faults()
+    }
+
+    /// Removes these runs from a folder; its lock is needed.
+    #[staticmethod]
+    fn remove(py: Python<'_>, folder: PathBuf, names: HashSet<String>) -> PyResult<()> {
+        py.detach(|| Segments::remove(&folder, &|name| names.contains(name)))
+            .map_err(|error| store_error(py, &error))
     }
 
     /// Hands to the disk what was appended.
@@ -158,7 +171,7 @@ impl Store {
     /// The values of a metric that the stored answers of these runs have; None for a run that has it not.
     fn look_up(&self, py: Python<'_>, names: Vec<String>, metric: &str) -> PyResult<Vec<Option<f64>>> {
         let read = || {
-            let mut places: std::collections::HashMap<String, Option<usize>> = Default::default();
+            let mut places: HashMap<String, Option<usize>> = HashMap::new();
             let value = |name: &String| {
                 let found = self.segments.with(name, |own, entry| own.answers(entry));
                 let Some(packed) = found.transpose()?.flatten() else { return Ok(None) };
@@ -272,14 +285,14 @@ pub fn run_digests(
     version: &str,
     measured: Vec<String>,
 ) -> (String, String) {
-    let own = identity(scenario.resolved(), engine, version, &measured);
+    let own = identity::identity(scenario.resolved(), engine, version, &measured);
     (own.run, own.cell)
 }
 
 /// A run's name in its folder.
 #[pyfunction]
 pub fn run_name(label: &str, digest: &str) -> String {
-    sojourn_store::identity::name(label, digest)
+    identity::name(label, digest)
 }
 
 /// How much of a run may be kept: words with what they mean.

@@ -1,9 +1,10 @@
 //! The segments of one results folder, as one set of runs.
 //!
-//! Invariants: each run has one name, and a name has one run. The segments that are there when the set is opened are closed or
+//! Invariants: each run has one name, and a name has one run; if it was stored twice, the one counts of which more is kept. The segments that are there when the set is opened are closed or
 //! belong to a writer that was killed (the folder's lock says which). A set that is open for adding has one segment of its
 //! own; when that is full it is closed, and the next run begins another.
 
+use super::keep::Keep;
 use super::segment::{EXTENSION, Entry, ReadRun, Reader, SegmentError, Stored, Writer};
 use std::collections::HashMap;
 use std::fs;
@@ -28,8 +29,8 @@ struct Adding {
     writer: Option<Writer>,
     /// Segments that were full.
     closed: Vec<Reader>,
-    /// Where each run is, by its name.
-    places: HashMap<String, Spot>,
+    /// How much of each run is kept, and where it is, by its name.
+    places: HashMap<String, (Keep, Spot)>,
     /// The names in the order in which the runs came.
     names: Vec<String>,
     unsynced: bool,
@@ -42,22 +43,39 @@ enum Spot {
     Open(u32),
 }
 
+impl Adding {
+    /// Adds a run, or more of a run that is there; of two that keep as much the first stays.
+    fn add(&mut self, entry: &Entry, spot: Spot) {
+        let keep = Keep::named(&entry.brief.keep).unwrap_or_default();
+        match self.places.get_mut(&entry.name) {
+            Some((known, _)) if *known >= keep => {}
+            Some(own) => *own = (keep, spot),
+            None => {
+                self.places.insert(entry.name.clone(), (keep, spot));
+                self.names.push(entry.name.clone());
+            }
+        }
+    }
+
+    /// Whether the run is there with as much as this one keeps.
+    fn has(&self, run: &Stored) -> bool {
+        let keep = Keep::named(&run.brief.keep).unwrap_or_default();
+        self.places.get(&run.name).is_some_and(|(known, _)| *known >= keep)
+    }
+}
+
 impl Segments {
     /// Opens the segments in a folder, which may have none.
     pub fn open(folder: &Path) -> Result<Self, SegmentError> {
-        let own =
+        let mut own =
             Self { folder: folder.to_owned(), readers: Vec::new(), adding: Mutex::default() };
-        let mut own = own;
         for path in own.files()? {
             own.readers.push(Reader::open(&path)?);
         }
         let adding = own.adding.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (place, reader) in own.readers.iter().enumerate() {
             for (entry, found) in reader.entries().iter().enumerate() {
-                let spot = Spot::Old(place as u32, entry as u32);
-                if adding.places.insert(found.name.clone(), spot).is_none() {
-                    adding.names.push(found.name.clone());
-                }
+                adding.add(found, Spot::Old(place as u32, entry as u32));
             }
         }
         Ok(own)
@@ -115,7 +133,7 @@ impl Segments {
         read: impl FnOnce(&dyn ReadRun, &Entry) -> T,
     ) -> Option<T> {
         let adding = self.adding();
-        match *adding.places.get(name)? {
+        match adding.places.get(name)?.1 {
             Spot::Old(segment, entry) => {
                 // Closed segments never change: nothing else need wait.
                 drop(adding);
@@ -133,12 +151,12 @@ impl Segments {
         }
     }
 
-    /// Appends a run; one that is there already is left as it is. Several threads may append: they compress at the same
+    /// Appends a run; one of which as much is there already is left as it is. Several threads may append: they compress at the same
     /// time and write one after the other.
     pub fn append(&self, run: &Stored) -> Result<(), SegmentError> {
         let dictionary = {
             let mut adding = self.adding();
-            if adding.places.contains_key(&run.name) {
+            if adding.has(run) {
                 return Ok(());
             }
             self.writer(&mut adding)?.dictionary(run)?
@@ -146,7 +164,7 @@ impl Segments {
         let wrapped = |error| SegmentError::Io { path: self.folder.clone(), error };
         let frames = dictionary.compress(run).map_err(wrapped)?;
         let mut adding = self.adding();
-        if adding.places.contains_key(&run.name) {
+        if adding.has(run) {
             return Ok(());
         }
         let writer = self.writer(&mut adding)?;
@@ -158,8 +176,8 @@ impl Segments {
         }
         let spot = Spot::Open(writer.entries().len() as u32 - 1);
         let full = writer.bytes() >= FULL;
-        adding.places.insert(run.name.clone(), spot);
-        adding.names.push(run.name.clone());
+        let entry = writer.entries()[writer.entries().len() - 1].clone();
+        adding.add(&entry, spot);
         adding.unsynced = true;
         if full {
             self.close_segment(&mut adding)?;
@@ -194,8 +212,10 @@ impl Segments {
         if any {
             let reader = Reader::open(&path)?;
             let segment = adding.closed.len() as u32;
-            for (entry, found) in reader.entries().iter().enumerate() {
-                adding.places.insert(found.name.clone(), Spot::Closed(segment, entry as u32));
+            for (_, spot) in adding.places.values_mut() {
+                if let Spot::Open(entry) = *spot {
+                    *spot = Spot::Closed(segment, entry);
+                }
             }
             adding.closed.push(reader);
         }
@@ -219,26 +239,49 @@ impl Segments {
         self.close_segment(&mut self.adding())
     }
 
-    /// Takes over the segments of another folder: whole files are copied if none of their runs is here, else only the runs
-    /// that are not. Returns how many runs were taken.
+    /// Takes over the runs of another folder that are not here; returns how many.
     pub fn take(&self, other: &Self) -> Result<usize, SegmentError> {
         self.close()?;
         let mut taken = 0;
         for reader in &other.readers {
-            reader.verify()?;
             for entry in reader.entries() {
-                if !self.has(&entry.name) {
-                    self.append(&reader.read().stored(entry)?)?;
-                    taken += 1;
-                }
+                taken += usize::from(!self.has(&entry.name));
+                self.append(&reader.read().stored(entry)?)?;
             }
         }
         self.close()?;
         Ok(taken)
     }
 
-    /// Compares every byte of every segment with what was written.
-    pub fn verify(&self) -> Vec<SegmentError> {
-        self.readers.iter().filter_map(|reader| reader.verify().err()).collect()
+    /// Removes runs: each segment that has one is written again without it, and then removed. After a kill in between both
+    /// are there, with the same runs, and no run is lost.
+    pub fn remove(folder: &Path, is_unwanted: &dyn Fn(&str) -> bool) -> Result<(), SegmentError> {
+        let own = Self::open_to_add(folder)?;
+        for reader in &own.readers {
+            let (unwanted, wanted): (Vec<_>, Vec<_>) =
+                reader.entries().iter().partition(|entry| is_unwanted(&entry.name));
+            if unwanted.is_empty() {
+                continue;
+            }
+            let mut writer = Writer::create(&own.next()?)?;
+            for entry in wanted {
+                writer.put(&reader.read().stored(entry)?)?;
+            }
+            writer.close()?;
+            let removed = fs::remove_file(reader.path());
+            removed.map_err(|error| SegmentError::Io { path: reader.path().to_owned(), error })?;
+        }
+        Ok(())
+    }
+
+    /// Damage that was seen when the segments were opened: it hides runs.
+    pub fn faults(&self) -> Vec<String> {
+        self.readers.iter().flat_map(Reader::faults).map(ToString::to_string).collect()
+    }
+
+    /// Compares every byte of every segment with what was written: the faults, each with the run that it is in, if it is in
+    /// one.
+    pub fn verify(&self) -> Vec<(Option<String>, String)> {
+        self.readers.iter().flat_map(Reader::verify).collect()
     }
 }

@@ -19,7 +19,7 @@ pub mod tables;
 
 pub use answers::{Answers, Packed};
 pub use folder::Segments;
-pub use identity::{Identity, identity};
+pub use identity::Identity;
 pub use keep::Keep;
 pub use record::About;
 pub use segment::{Brief, Dictionary, Entry, Frames, ReadRun, Reader, SegmentError, Stored, Writer};

@@ -7,6 +7,7 @@ use super::segment::{Brief, Stored};
 use super::tables;
 use serde_json::{Value, json};
 use sojourn_results::Run;
+use std::collections::BTreeMap;
 
 /// What a head says besides the run's own scenario.
 #[derive(Clone, Debug, Default)]
@@ -51,6 +52,7 @@ pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>
         "name": name,
         "brief": brief,
         "command": about.command,
+        "rows": kept().map(|t| (t.schema().name, t.len())).collect::<BTreeMap<_, _>>(),
         "scenario": scenario,
     });
     if !about.warnings.is_empty() {

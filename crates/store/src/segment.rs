@@ -550,6 +550,8 @@ pub struct Reader {
     end: u64,
     closed: bool,
     index: Index,
+    /// Blocks that a scan passed over, and what is wrong with them.
+    damages: Vec<SegmentError>,
 }
 
 impl Reader {
@@ -572,23 +574,30 @@ impl Reader {
         }
         let source = Source { path: path.to_owned(), file, dictionary: None };
         let end = HEADER.len() as u64;
-        let mut own = Self { source, end, closed: false, index: Index::default() };
+        let index = Index::default();
+        let mut own = Self { source, end, closed: false, index, damages: Vec::new() };
         own.source.dictionary = own.first(about.len())?;
         match own.footer(about.len()) {
-            Some(place) => {
-                let payload = own.source.payload(place, INDEX)?;
-                let bytes = zstd::bulk::decompress(&payload, MOST_UNPACKED)
-                    .map_err(|_| own.source.damaged(place.at, "its index cannot be unpacked"))?;
-                own.index = serde_json::from_slice(&bytes)
-                    .map_err(|_| own.source.damaged(place.at, "its index is not as it is written"))?;
-                if own.index.shape_of.len() != own.index.entries.len() {
-                    return Err(own.source.damaged(place.at, "its index is not as it is written"));
+            Some(place) => match own.read_index(place) {
+                Ok(index) => (own.index, own.end, own.closed) = (index, place.at, true),
+                // The runs are whole: the next command that adds runs writes the index again.
+                Err(error) => {
+                    own.scan(place.at);
+                    own.damages.push(error);
                 }
-                (own.end, own.closed) = (place.at, true);
-            }
-            None => own.scan(about.len())?,
+            },
+            None => own.scan(about.len()),
         }
         Ok(own)
+    }
+
+    fn read_index(&self, place: Place) -> Result<Index, SegmentError> {
+        let wrong = || self.source.damaged(place.at, "its index is not as it is written");
+        let payload = self.source.payload(place, INDEX)?;
+        let bytes = zstd::bulk::decompress(&payload, MOST_UNPACKED).map_err(|_| wrong())?;
+        let index: Index = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
+        let fits = index.shape_of.len() == index.entries.len();
+        if fits { Ok(index) } else { Err(wrong()) }
     }
 
     /// The index block that a footer names; `None` if the file has no whole footer.
@@ -621,8 +630,8 @@ impl Reader {
         }
     }
 
-    /// Finds the whole runs of a segment without a footer.
-    fn scan(&mut self, length: u64) -> Result<(), SegmentError> {
+    /// Finds the whole runs in front of a byte. A run with a damaged block is passed over; a torn tail ends the search.
+    fn scan(&mut self, length: u64) {
         let mut at = self.end;
         let mut shapes: HashMap<String, u32> = HashMap::new();
         while self.source.dictionary.is_some() {
@@ -633,31 +642,37 @@ impl Reader {
                         at += BLOCK + u64::from(place.length);
                         places.push(place);
                     }
-                    _ => return Ok(()),
+                    _ => return,
                 }
             }
-            let &[tables, answers, head] = places.as_slice() else { return Ok(()) };
-            // A tail that a power cut tore may have its length but not its bytes.
-            let Ok(text) = self.source.unpacked(head, HEAD) else {
-                return if at >= length { Ok(()) } else { Err(self.source.damaged(head.at, CHECKSUM)) };
-            };
-            let wrong = || self.source.damaged(head.at, "its head is not as it is written");
-            let found: HeadOfScan = serde_json::from_slice(&text).map_err(|_| wrong())?;
-            let shape = match self.source.unpacked(answers, ANSWERS).map(|bytes| unpack_answers(&bytes)) {
-                Ok(Some(packed)) => packed.map_or(String::new(), |packed| packed.shape),
-                _ => return Err(self.source.damaged(answers.at, "its answers are not as they are written")),
-            };
-            let next = shapes.len() as u32;
-            let shape = *shapes.entry(shape).or_insert_with_key(|shape| {
-                self.index.shapes.push(shape.clone());
-                next
-            });
-            self.index.shape_of.push(shape);
-            let entry = Entry { name: found.name, brief: found.brief, head, answers, tables };
-            self.index.entries.push(entry);
+            let &[tables, answers, head] = places.as_slice() else { return };
+            match self.scanned(answers, head) {
+                Ok((found, shape)) => {
+                    let next = shapes.len() as u32;
+                    let shape = *shapes.entry(shape).or_insert_with_key(|shape| {
+                        self.index.shapes.push(shape.clone());
+                        next
+                    });
+                    self.index.shape_of.push(shape);
+                    let HeadOfScan { name, brief } = found;
+                    self.index.entries.push(Entry { name, brief, head, answers, tables });
+                }
+                // A tail that a power cut tore may have its length but not its bytes.
+                Err(_) if at >= length => return,
+                Err(error) => self.damages.push(error),
+            }
             self.end = at;
         }
-        Ok(())
+    }
+
+    /// The name and the index entry of a run, and the shape of its answers.
+    fn scanned(&self, answers: Place, head: Place) -> Result<(HeadOfScan, String), SegmentError> {
+        let wrong = |place: Place| self.source.damaged(place.at, "it is not as it is written");
+        let text = self.source.unpacked(head, HEAD)?;
+        let found = serde_json::from_slice(&text).map_err(|_| wrong(head))?;
+        let packed = unpack_answers(&self.source.unpacked(answers, ANSWERS)?);
+        let packed = packed.ok_or_else(|| wrong(answers))?;
+        Ok((found, packed.map_or(String::new(), |packed| packed.shape)))
     }
 
     /// The runs.
@@ -680,26 +695,37 @@ impl Reader {
         &self.source.path
     }
 
-    /// Compares every byte with what was written.
-    pub fn verify(&self) -> Result<(), SegmentError> {
+    /// Damaged blocks that were passed over when the segment was opened.
+    pub fn faults(&self) -> &[SegmentError] {
+        &self.damages
+    }
+
+    /// Compares every byte with what was written: the faults, each with the run that it is in, if it is in one.
+    pub fn verify(&self) -> Vec<(Option<String>, String)> {
+        let mut faults: Vec<_> = self.damages.iter().map(|own| (None, own.to_string())).collect();
         for entry in self.entries() {
-            self.source.head(entry)?;
-            self.source.answers(entry)?;
-            self.source.tables(entry)?;
+            let read = self.source.head(entry).map(drop);
+            let read = read.and_then(|()| self.source.answers(entry).map(drop));
+            if let Err(error) = read.and_then(|()| self.source.tables(entry).map(drop)) {
+                faults.push((Some(entry.name.clone()), error.to_string()));
+            }
         }
-        if !self.closed {
-            return Ok(());
+        if self.closed {
+            faults.extend(self.gap().map(|error| (None, error.to_string())));
         }
-        // Blocks must follow one another without a gap up to the index: a byte that no block has would go unnoticed.
-        let length = self.source.file.metadata().map(|about| about.len()).unwrap_or(0);
+        faults
+    }
+
+    /// Blocks follow one another up to the index: a byte that no block has would go unnoticed.
+    fn gap(&self) -> Option<SegmentError> {
         let mut at = HEADER.len() as u64;
         while at < self.end {
-            let (place, kind) =
-                self.source.header(at, length).ok_or_else(|| self.source.damaged(at, "a block is missing"))?;
-            self.source.payload(place, kind)?;
+            let Some((place, _)) = self.source.header(at, self.end) else {
+                return Some(self.source.damaged(at, "a block is missing"));
+            };
             at += BLOCK + u64::from(place.length);
         }
-        Ok(())
+        None
     }
 }
 

@@ -84,7 +84,7 @@ fn runs_come_back_to_the_bit() {
     writer.close().unwrap();
     let closed = Reader::open(&place.file()).unwrap();
     assert!(closed.is_closed());
-    closed.verify().unwrap();
+    assert_eq!(closed.verify(), []);
     for reader in [&open, &closed] {
         for (entry, run) in reader.entries().iter().zip(&runs) {
             assert_eq!(reader.read().stored(entry).unwrap().head, stored(run).head);
@@ -136,7 +136,7 @@ fn a_killed_writer_loses_no_finished_run() {
     writer.put(&stored(&run(4))).unwrap();
     writer.close().unwrap();
     let reader = Reader::open(&place.file()).unwrap();
-    reader.verify().unwrap();
+    assert_eq!(reader.verify(), []);
     let names: Vec<&str> = reader.entries().iter().map(|entry| entry.name.as_str()).collect();
     let seeds: Vec<&str> = names.iter().filter_map(|name| name.split('-').next()).collect();
     assert_eq!(seeds, ["two_1", "two_2", "two_4"]);
@@ -180,9 +180,11 @@ proptest! {
         bytes[at] ^= 1 << bit;
         fs::write(place.file(), &bytes).unwrap();
         let read = Reader::open(&place.file()).and_then(|reader| {
-            reader.verify()?;
             reader.entries().iter().map(|entry| reader.read().stored(entry)).collect::<Result<Vec<_>, _>>()
         });
+        if close && let Ok(reader) = Reader::open(&place.file()) {
+            prop_assert!(!reader.verify().is_empty() || reader.entries().len() < 2 || !reader.is_closed());
+        }
         // A flip in the footer, or in a length of an open segment, looks like a torn tail: then runs may be missing, and
         // whoever counts notices; none may be different.
         for own in read.into_iter().flatten() {

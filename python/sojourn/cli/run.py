@@ -85,7 +85,7 @@ def run(
         runs, standings = _made(keys, wanted, looks, make, joint)
     if qlog:
         folder = Folder.open(output)
-        files = export_runs(((folder.record(run.key).path.name, run) for run in runs), output / "qlog")
+        files = export_runs(((folder.record(run.key).name, run) for run in runs), output / "qlog")
         say(f"{len(files)} connections as qlog in {output / 'qlog'}")
     tallies = campaign.judge(runs)
     _show(runs, tallies, standings, output, as_json=as_json)

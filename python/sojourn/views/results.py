@@ -61,6 +61,23 @@ class Results(Sequence[Run]):
         """
         return cls(Run.stored(record) for record in Folder.open(folder).records())
 
+    def scan(self, table: str) -> pl.LazyFrame:
+        """Return one table of all runs for a query; each row begins with the run's name, its axes, its seed and its engine.
+
+        Args:
+            table: ``flows``, ``queues``, …; runs that did not keep it are left out.
+
+        Raises:
+            UsageError: if the runs are not of a results folder, or none has this table.
+            StoreError: if a run is damaged.
+        """
+        from sojourn.interop.tables import scan  # noqa: PLC0415 - views know no formats
+
+        records = [run.record for run in self._runs if run.record is not None]
+        if len(records) < len(self._runs):
+            raise UsageError("scan reads a results folder", help="sojourn.open(DIR), or Campaign.of(…, folder=DIR)")
+        return pl.concat([part.lazy() for part in scan(records, table)])
+
     def __len__(self) -> int:
         return len(self._runs)
 

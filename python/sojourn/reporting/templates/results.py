@@ -41,7 +41,8 @@ class Picture:
     stem: str
     kind: str
     experiment: str
-    records: Sequence[Path]
+    folder: Path
+    records: Sequence[str]
     options: Mapping[str, str]
 
 
@@ -147,7 +148,7 @@ class Results:
         said = "-".join([experiment, pattern, shown, *(f"{k}={v}" for k, v in options.items())])
         stem = re.sub(r"[^a-z0-9.=]+", "-", said.lower()).strip("-.")[:_LONGEST]
         taken = self.pictures.get(stem)
-        asked = Picture(stem, shown, experiment, [record.path for record, _ in own], dict(options))
+        asked = Picture(stem, shown, experiment, self.folder.path, [record.name for record, _ in own], dict(options))
         if taken is not None and taken != asked:
             stem = f"{stem}-{len(self.pictures)}"
             asked = replace(asked, stem=stem)
@@ -183,15 +184,10 @@ class Results:
         return drawn
 
     def files(self, record: Record) -> Mapping[str, str]:
-        """Return what there is beside a run, by what it is, with its path relative to the page."""
+        """Return the files of a run by their titles, with paths relative to the page: captures, and its data as a folder."""
         base = os.path.relpath(record.path, self.folder.path)
-        found = {"data": base}
-        for path in sorted(record.path.iterdir()):
-            if path.suffix == ".pcap":
-                found[f"{path.stem} pcap"] = f"{base}/{path.name}"
-            elif path.suffix == ".txt":
-                found[path.stem] = f"{base}/{path.name}"
-        return found
+        found = {"data": f"{self.beside}/{record.name}"}
+        return found | {f"{path.stem} pcap": f"{base}/{path.name}" for path in record.captures}
 
     def loads(self, run: Run) -> list[str]:
         """Return the names of a run's flows that carry data for their own sake."""
@@ -227,8 +223,9 @@ def _paint(group: Sequence[Picture]) -> list[Painted]:
 
 
 def _draw(group: Sequence[Picture]) -> list[Drawn]:
-    every = {path: Run.stored(Record(path)) for picture in group for path in picture.records}
-    own = [[every[path] for path in picture.records] for picture in group]
+    folder = Folder.open(group[0].folder)
+    every = {name: Run.stored(folder.named(name)) for picture in group for name in picture.records}
+    own = [[every[name] for name in picture.records] for picture in group]
     first = group[0]
     try:
         if first.kind == PANEL:
