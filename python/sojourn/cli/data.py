@@ -45,7 +45,9 @@ def parquet(
 @_exports.command()
 def run(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
-    name: Annotated[str, typer.Argument(metavar="RUN", help="The run's name, or the part of it that no other run has.")],
+    name: Annotated[
+        str, typer.Argument(metavar="RUN", help="The run's name, or the part of it that no other run has.")
+    ],
     output: Output = None,
     as_json: AsJson = False,
 ) -> None:

@@ -128,9 +128,9 @@ def prune(
     as_json: AsJson = False,
 ) -> None:
     """Remove runs, or their captures, and the remains of killed commands."""
+    from sojourn import _core
     from sojourn.cli.screen import out, print_json
     from sojourn.core.store import Folder
-    from sojourn import _core
     from sojourn.core.store.atomic import remove_folder, remove_unfinished
     from sojourn.core.store.folder import SEGMENTS
     from sojourn.core.store.record import CAPTURES

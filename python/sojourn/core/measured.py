@@ -8,6 +8,7 @@ from sojourn.core.run import Span
 from sojourn.core.scenario import Flow, Scenario
 from sojourn.core.spread import Spread
 
+
 @dataclass(frozen=True, slots=True)
 class Party:
     """A flow, or a group of flows that are one line of a file with a count."""

@@ -64,7 +64,9 @@ class _Source(Protocol):
 
     def frame(self, name: str) -> pl.DataFrame: ...
 
-    def results(self) -> _core.Run: ...
+    def results(self, *, states: bool = True) -> _core.Run:
+        """Return the tables as metrics take them; without ``states`` those of controllers, the largest, are left out."""
+        ...
 
 
 class Run:
@@ -183,7 +185,8 @@ class Run:
             found = {text: Measured(*known) for text in expressions if (known := answers.get(text)) is not None}
         rest = [text for text in dict.fromkeys(expressions) if text not in found and not _added(text)]
         if rest:
-            found |= {text: Measured(*own) for text, own in zip(rest, self._source.results().measure(rest), strict=True)}
+            results = self._source.results(states="state." in " ".join(rest))
+            found |= {text: Measured(*own) for text, own in zip(rest, results.measure(rest), strict=True)}
         return [
             Measured(float(METRICS[text](self)), ()) if _added(text) and text not in found else found[text]
             for text in expressions
@@ -288,7 +291,8 @@ class _Fresh:
     def frame(self, name: str) -> pl.DataFrame:
         return pl.DataFrame(self._results.table(name))
 
-    def results(self) -> _core.Run:
+    def results(self, *, states: bool = True) -> _core.Run:
+        del states
         return self._results
 
 
@@ -309,5 +313,5 @@ class _Stored:
     def frame(self, name: str) -> pl.DataFrame:
         return self._record.table(name)
 
-    def results(self) -> _core.Run:
-        return self._record.results()
+    def results(self, *, states: bool = True) -> _core.Run:
+        return self._record.results(None if states else [n for n in self.names if not n.endswith("_state")])

@@ -1,7 +1,7 @@
 """Which runs a folder has, by their axes.
 
-Invariant: a page knows a run by its number in one revision of the catalogue and never by a path; of a run only the folder's
-segments are read.
+Invariant: a page knows a run by its number in one revision of the catalogue and never by a path; of a run only the
+folder's segments are read.
 """
 
 import os
@@ -9,6 +9,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
@@ -26,6 +27,7 @@ _KINDS: Final = {
     ".md": "text/plain; charset=utf-8",
 }
 """What a report is made of."""
+
 
 @dataclass(frozen=True, slots=True)
 class Axis:
@@ -57,7 +59,9 @@ class Revision:
         ]
         axes = {f"axis.{axis}": pl.String() for axis in self._file_axes}
         schema = {"experiment": pl.String(), "engine": pl.String(), "seed": pl.UInt64(), "cell_id": pl.String(), **axes}
-        self._frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(run=pl.Series(self.names, dtype=pl.String))
+        self._frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+            run=pl.Series(self.names, dtype=pl.String)
+        )
 
     def __len__(self) -> int:
         return len(self.names)

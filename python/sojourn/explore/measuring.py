@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sojourn.core.cells import group
-from sojourn.core.measured import measure
 from sojourn.errors import SojournError
 from sojourn.explore.catalogue import Catalogue, Revision
 from sojourn.plotting import labels as naming

@@ -1,8 +1,8 @@
 """Runs as Parquet: for DuckDB, Polars, pandas and other readers.
 
-``runs.parquet`` has a row for each run; each other file is one table of all runs. The first columns of each are the run's name,
-the axes of the experiments, the seed and the engine, so that no join is needed. :func:`export_run` writes one run as a folder of
-its own, with the scenario that makes it again.
+``runs.parquet`` has a row for each run; each other file is one table of all runs. The first columns of each are the
+run's name, the axes of the experiments, the seed and the engine, so that no join is needed. :func:`export_run` writes
+one run as a folder of its own, with the scenario that makes it again.
 """
 
 import json
@@ -28,7 +28,12 @@ def axes_of(records: Iterable[Record]) -> list[str]:
 def keys_of(record: Record, axes: Sequence[str]) -> dict[str, Any]:
     """Return the columns that tell a run from others; an axis that has the name of another column is ``axis.NAME``."""
     brief = record.brief
-    own: dict[str, Any] = {"run": record.name, "experiment": brief.experiment, "seed": brief.seed, "engine": brief.engine}
+    own: dict[str, Any] = {
+        "run": record.name,
+        "experiment": brief.experiment,
+        "seed": brief.seed,
+        "engine": brief.engine,
+    }
     labels = dict(brief.labels)
     return own | {f"axis.{axis}" if axis in own else axis: labels.get(axis) for axis in axes}
 

@@ -57,9 +57,7 @@ class Plan:
     """The stored runs without packets, if the user wants packets."""
 
     @classmethod
-    def of(
-        cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False, keep: str = "summary"
-    ) -> "Plan":
+    def of(cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False, keep: str = "summary") -> "Plan":
         """Look which of the runs the folder has.
 
         Args:

@@ -62,7 +62,7 @@ class Results(Sequence[Run]):
         return cls(Run.stored(record) for record in Folder.open(folder).records())
 
     def scan(self, table: str) -> pl.LazyFrame:
-        """Return one table of all runs for a query; each row begins with the run's name, its axes, its seed and its engine.
+        """Return one table of all runs for a query; rows begin with the run's name, its axes, its seed, its engine.
 
         Args:
             table: ``flows``, ``queues``, …; runs that did not keep it are left out.

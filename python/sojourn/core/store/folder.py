@@ -166,12 +166,10 @@ class Folder:
         run = _core.Run(key.resolved, key.engine, key.version, dict(tables))
         about = None if imported is None else json.dumps(dict(imported))
         warnings = list(key.warnings)
-        return self.add_encoded(
-            _core.encode_run(run, key.version, command=command, warnings=warnings, imported=about)
-        )
+        return self.add_encoded(_core.encode_run(run, key.version, command=command, warnings=warnings, imported=about))
 
     def add_encoded(self, encoded: bytes) -> Record:
-        """Store a run as :func:`sojourn._core.encode_run` made it, here or on another machine; it is there whole or not.
+        """Store a run as :func:`sojourn._core.encode_run` made it, here or elsewhere; it is there whole or not.
 
         Raises:
             StoreError: if the disk is full or the place cannot be written.

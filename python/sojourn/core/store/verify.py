@@ -1,7 +1,7 @@
 """Is every byte of a results folder as it was written?
 
-Of each segment: every block against its SHA-256, and that no byte lies between them. Of each run's captures: their SHA-256,
-and that each is a plain file. :meth:`Folder.open` checks the manifest.
+Of each segment: every block against its SHA-256, and that no byte lies between them. Of each run's captures: their
+SHA-256, and that each is a plain file. :meth:`Folder.open` checks the manifest.
 """
 
 import stat

@@ -58,8 +58,8 @@ class Experiments:
         whole = seeds == list(range(1, len(seeds) + 1))
         count = f" --seeds {len(seeds)}" if whole else ""
         exported = shlex.join(["sojourn", "export", "run", str(record.folder), record.name, "-o", "again.run"])
-        more = count if len(seeds) > 1 else ""
-        command = f"{exported} && sojourn run again.run/scenario.json{more} -o again"
+        several = count if len(seeds) > 1 else ""
+        command = f"{exported} && sojourn run again.run/scenario.json{several} -o again"
         for what in [cell.experiment, *_files(words)]:
             read = _read(what, tuple(settings))
             if read is None or not _is_of(read, cell, record):

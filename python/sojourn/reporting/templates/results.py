@@ -90,6 +90,8 @@ class Results:
     beside: str
     """The folder of pictures, relative to the page."""
     pictures: dict[str, Picture] = field(default_factory=dict)
+    exports: dict[str, Record] = field(default_factory=dict)
+    """Runs that the page links to as folders, by name."""
 
     @property
     def folder(self) -> Folder:
@@ -183,11 +185,15 @@ class Results:
             keep(map(_paint, asked))
         return drawn
 
-    def files(self, record: Record) -> Mapping[str, str]:
-        """Return the files of a run by their titles, with paths relative to the page: captures, and its data as a folder."""
+    def captures(self, record: Record) -> Mapping[str, str]:
+        """Return the captures of a run by title, with their paths relative to the page."""
         base = os.path.relpath(record.path, self.folder.path)
-        found = {"data": f"{self.beside}/{record.name}"}
-        return found | {f"{path.stem} pcap": f"{base}/{path.name}" for path in record.captures}
+        return {f"{path.stem} pcap": f"{base}/{path.name}" for path in record.captures}
+
+    def files(self, record: Record) -> Mapping[str, str]:
+        """Return the files of a run by title, with paths relative to the page: its data as a folder, its captures."""
+        self.exports[record.name] = record
+        return {"data": f"{self.beside}/{record.name}", **self.captures(record)}
 
     def loads(self, run: Run) -> list[str]:
         """Return the names of a run's flows that carry data for their own sake."""
