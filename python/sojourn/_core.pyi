@@ -74,6 +74,8 @@ class Experiment:
     @property
     def source(self) -> str: ...
     @property
+    def keep(self) -> str: ...
+    @property
     def scenarios(self) -> list[Scenario]: ...
     @property
     def warnings(self) -> list[Warning]: ...
@@ -188,7 +190,7 @@ def run_many(
     store: Store | None = None,
     command: str = ...,
     warnings: Sequence[Sequence[str]] = ...,
-    keep: str = "all",
+    keep: Sequence[str] = ...,
     asks: Sequence[str] = ...,
 ) -> None: ...
 

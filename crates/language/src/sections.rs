@@ -107,6 +107,13 @@ pub(crate) static EXPERIMENT: Section = Section {
         ),
         default("source", Ty::Text, "", "Where it comes from."),
         default("about", Ty::Text, "", "What it is about, for lists of suites."),
+        default(
+            "keep",
+            Ty::Choice(&["summary", "series", "all"]),
+            "all",
+            "How much of each run a results folder keeps: the answers, counters and distributions; or also the tables over \
+             time, without those of controllers (`state.NAME`); or all tables.",
+        ),
         key(
             "plugins",
             Ty::List(&Ty::Text),

@@ -15,7 +15,7 @@ use sojourn_model::WordError;
 use sojourn_results::metrics::{Bounds, Expression, Frame, swing};
 use sojourn_store::answers::{Answers, checks, names};
 use sojourn_store::record::stored;
-use sojourn_store::{About, SegmentError, Segments};
+use sojourn_store::{About, Keep, SegmentError, Segments};
 use sojourn_results::Run as Results;
 use sojourn_units::Span;
 use std::collections::HashSet;
@@ -217,6 +217,8 @@ struct Kept {
     segments: Arc<Segments>,
     version: String,
     about: About,
+    /// By the run's place; all tables where there is none.
+    keep: Vec<Keep>,
     /// By the run's place.
     warnings: Vec<Vec<String>>,
     asks: Vec<String>,
@@ -227,7 +229,8 @@ impl Kept {
     fn store(&self, index: usize, run: &Results, identity: &str) -> Result<(), SegmentError> {
         let version = store::full_version(&self.version, identity);
         let warnings = self.warnings.get(index).cloned().unwrap_or_default();
-        let about = About { warnings, ..self.about.clone() };
+        let keep = self.keep.get(index).copied().unwrap_or_default();
+        let about = About { warnings, keep, ..self.about.clone() };
         let answers = Answers::of(run, &self.asks);
         self.segments.append(&stored(run, &version, &about, Some(&answers)))
     }
@@ -240,12 +243,12 @@ impl Kept {
 /// thread. The first error of a callback, or an interrupt, ends the runs under way, hands out what had finished, and is raised.
 ///
 /// With `store`, the threads answer the usual questions and `asks`, append each run to it, and hand None to `on_done`; the
-/// heads say `command` and the run's `warnings`, and tables are kept as `keep` says. Results are on the disk within a tenth
+/// heads say `command` and the run's `warnings`, and tables are kept as the run's `keep` says. Results are on the disk within a tenth
 /// of a second.
 ///
 /// `captures` are folders, one a scenario, for the runs' packets, of each of which `snap_len` bytes are kept.
 #[pyfunction]
-#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep="all", asks=Vec::new()))]
+#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep=Vec::new(), asks=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_many(
     py: Python<'_>,
@@ -259,7 +262,7 @@ pub fn run_many(
     store: Option<PyRef<'_, Store>>,
     command: String,
     warnings: Vec<Vec<String>>,
-    keep: &str,
+    keep: Vec<String>,
     asks: Vec<String>,
 ) -> PyResult<()> {
     let kept = match &store {
@@ -267,7 +270,8 @@ pub fn run_many(
         Some(store) => Some(Kept {
             segments: store.segments(),
             version: engines::version(py, engine)?,
-            about: store::about(command, Vec::new(), keep, None)?,
+            about: About { command, ..About::default() },
+            keep: keep.iter().map(|word| store::keep(word)).collect::<PyResult<_>>()?,
             warnings,
             asks,
         }),

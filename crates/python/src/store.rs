@@ -262,6 +262,11 @@ pub fn encode_run<'py>(
     Ok(PyBytes::new(py, &encoded.map_err(|error| PyValueError::new_err(error.to_string()))?))
 }
 
+/// How much to keep, by its word.
+pub fn keep(word: &str) -> PyResult<Keep> {
+    Keep::named(word).ok_or_else(|| PyValueError::new_err(format!("{word} is not a level of keep")))
+}
+
 /// The about of a head, from Python's arguments.
 pub fn about(
     command: String,
@@ -269,8 +274,7 @@ pub fn about(
     keep: &str,
     imported: Option<&str>,
 ) -> PyResult<About> {
-    let keep = Keep::named(keep)
-        .ok_or_else(|| PyValueError::new_err(format!("nothing is called {keep} to keep")))?;
+    let keep = self::keep(keep)?;
     let imported = imported.map_or(Ok(serde_json::Value::Null), serde_json::from_str);
     let imported = imported.map_err(|error| PyValueError::new_err(error.to_string()))?;
     Ok(About { command, warnings, imported, keep })

@@ -9,6 +9,7 @@ from sojourn.cli import complete
 from sojourn.cli.options import (
     AsJson,
     Engine,
+    Keep,
     Kernel,
     On,
     Only,
@@ -107,6 +108,7 @@ def run(
         bool, typer.Option("--qlog", help="Write each connection as qlog into DIR/qlog, one sample per interval.")
     ] = False,
     only: Only = None,
+    keep: Keep = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation above 100 000 runs.")] = False,
     dry_run: Annotated[
         bool,
@@ -147,6 +149,7 @@ def run(
         pcap=pcap,
         snap_len=snap_len,
         qlog=qlog,
+        keep=keep,
         batches=batches or [],
         only=only or [],
         yes=yes,

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from sojourn import _core, runner
@@ -43,6 +43,7 @@ def run(
     pcap: bool,
     snap_len: int | None,
     qlog: bool,
+    keep: str | None,
     batches: list[str],
     only: list[str],
     yes: bool,
@@ -62,6 +63,8 @@ def run(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
     keys = _part(keys, shard)
+    if keep is not None:
+        keys = [replace(key, keep=keep) for key in keys]
     # What is to be run comes first: a wrong name is the nearer mistake.
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")

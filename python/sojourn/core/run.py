@@ -65,7 +65,7 @@ class _Source(Protocol):
     def frame(self, name: str) -> pl.DataFrame: ...
 
     def results(self, *, states: bool = True) -> _core.Run:
-        """Return the tables as metrics take them; without ``states`` those of controllers, the largest, are left out."""
+        """Return the tables as metrics take them; without ``states`` those of controllers are left out."""
         ...
 
 

@@ -47,8 +47,6 @@ class Campaign:
     """The bytes to keep of each packet; None: no packets are kept."""
     captures: Sequence[Path] = ()
     """Where packets go if there is no results folder: a folder a run."""
-    keep: str = "all"
-    """How much of each run the folder keeps: ``summary``, ``series`` or ``all``."""
     asks: Sequence[str] = ()
     """Metrics to compute when a run ends, besides the usual ones: later questions read the answers."""
     memory: float | None = None
@@ -93,7 +91,7 @@ class Campaign:
         """
         there = self.folder is not None and (self.folder / "manifest.json").exists()
         store = Folder.open(self.folder) if self.folder is not None and there else None
-        return Plan.of(self.keys, store, pcap=self.pcap is not None, keep=self.keep)
+        return Plan.of(self.keys, store, pcap=self.pcap is not None)
 
     @contextmanager
     def making(self, watching: Watching | None = None) -> Iterator[Callable[[Sequence[RunKey]], list[Run]]]:
@@ -110,7 +108,7 @@ class Campaign:
             if self.folder is not None:
                 created = Folder.create(self.folder, version=_core.version(self.engine), command=self.command)
                 store = stack.enter_context(created)
-            plan = Plan.of(self.keys, store, pcap=self.pcap is not None, keep=self.keep)
+            plan = Plan.of(self.keys, store, pcap=self.pcap is not None)
             watched = watching(len(plan.to_make), plan.seconds) if watching else nullcontext()
             watcher = stack.enter_context(watched)
             workers = self.on if isinstance(self.on, Workers) else None
@@ -140,7 +138,7 @@ class Campaign:
     def _stored(
         self, store: Folder, watcher: Watcher | None, workers: Workers | None, keys: Sequence[RunKey]
     ) -> list[Run]:
-        plan = Plan.of(keys, store, pcap=self.pcap is not None, keep=self.keep)
+        plan = Plan.of(keys, store, pcap=self.pcap is not None)
         captures: dict[str, Path] = {}
 
         def keep(key: RunKey, _: _core.Run | None) -> None:
@@ -148,7 +146,7 @@ class Campaign:
                 store.add_captures(key, captures[key.digest])
 
         if workers is None:
-            stored = Stored(store, self.command, self.keep, self.asks)
+            stored = Stored(store, self.command, self.asks)
             with ExitStack() as stack:
                 if self.pcap is not None:
                     captures |= {key.digest: stack.enter_context(store.captures(key)) for key in plan.to_make}
@@ -177,7 +175,6 @@ class Campaign:
                 workers,
                 engine=self.engine,
                 command=self.command,
-                kept=self.keep,
                 asks=self.asks,
                 keep=keep,
                 interrupt=interrupt,

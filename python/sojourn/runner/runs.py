@@ -31,8 +31,6 @@ class Stored:
     folder: Folder
     command: str
     """The command that asks for them."""
-    keep: str
-    """How much of each."""
     asks: Sequence[str] = ()
     """Metrics to answer when a run ends, besides the usual ones."""
 
@@ -42,7 +40,7 @@ class Stored:
             "store": self.folder.store,
             "command": self.command,
             "warnings": [list(key.warnings) for key in keys] if any(key.warnings for key in keys) else [],
-            "keep": self.keep,
+            "keep": [key.keep for key in keys],
             "asks": list(self.asks),
         }
 
@@ -57,18 +55,17 @@ class Plan:
     """The stored runs without packets, if the user wants packets."""
 
     @classmethod
-    def of(cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False, keep: str = "summary") -> "Plan":
-        """Look which of the runs the folder has.
+    def of(cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False) -> "Plan":
+        """Look which of the runs the folder has, with as much of each as its key keeps.
 
         Args:
             keys: the runs.
             folder: where they may be.
             pcap: whether to look for captures, too.
-            keep: how much of a run is wanted; a run of which less is stored does not count.
         """
         if folder is None:
             return cls(keys, [])
-        there = {s.digest for s in keys if folder.has(s, keep)}
+        there = {s.digest for s in keys if folder.has(s)}
         found = [s for s in keys if s.digest in there]
         uncaptured = [s for s in found if pcap and not folder.record(s).captures]
         return cls([s for s in keys if s.digest not in there], found, uncaptured)

@@ -131,10 +131,10 @@ class Folder:
         """Whether this very run is there."""
         return key.name in self.store
 
-    def has(self, key: RunKey, keep: str) -> bool:
-        """Whether this very run is there, with at least this much of it."""
+    def has(self, key: RunKey) -> bool:
+        """Whether this very run is there, with at least as much of it as the key keeps."""
         order = [word for word, _ in _core.keeps()]
-        return key in self and order.index(self.record(key).brief.keep) >= order.index(keep)
+        return key in self and order.index(self.record(key).brief.keep) >= order.index(key.keep)
 
     def record(self, key: RunKey) -> Record:
         """Return the stored run of this key."""

@@ -2,7 +2,8 @@
 
 Every block is compared with its checksum when it is copied, captures too. Refused are folders of different builds, and
 one name for two experiments: runs of the same label in two folders that are not the same run. A run that several
-folders have must have the same tables in each, bit for bit; otherwise ``merge`` reports it, because it should not be possible.
+folders have must have the same tables in each, bit for bit; otherwise ``merge`` reports it: it should not be
+possible.
 """
 
 from collections.abc import Mapping, Sequence

@@ -25,6 +25,8 @@ class RunKey:
     do not tell one repetition from another (:mod:`sojourn.core.cells`)."""
     warnings: tuple[str, ...] = field(default=(), compare=False)
     """The experiment's warnings. They do not tell one run from another."""
+    keep: str = field(default="all", compare=False)
+    """How much of the run a results folder keeps: ``summary``, ``series``, ``all``."""
 
     @cached_property
     def scenario(self) -> Scenario:

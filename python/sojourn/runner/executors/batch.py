@@ -46,7 +46,7 @@ class Answer(TypedDict):
 
 
 def request(
-    keys: Sequence[RunKey], *, engine: str, build: str, command: str, keep: str = "all", asks: Sequence[str] = ()
+    keys: Sequence[RunKey], *, engine: str, build: str, command: str, asks: Sequence[str] = ()
 ) -> bytes:
     """Return what is sent to have these runs made.
 
@@ -55,14 +55,19 @@ def request(
         engine: what makes them.
         build: the build of the engine that they are to be made by.
         command: what asked for them.
-        keep: how much of each run is kept.
         asks: metrics to answer when a run ends, besides the usual ones.
     """
     runs = [
-        {"scenario": key.resolved.json, "engine": key.engine, "version": key.version, "warnings": list(key.warnings)}
+        {
+            "scenario": key.resolved.json,
+            "engine": key.engine,
+            "version": key.version,
+            "warnings": list(key.warnings),
+            "keep": key.keep,
+        }
         for key in keys
     ]
-    asked = {"engine": engine, "build": build, "command": command, "keep": keep, "asks": list(asks), "runs": runs}
+    asked = {"engine": engine, "build": build, "command": command, "asks": list(asks), "runs": runs}
     return zlib.compress(json.dumps(asked, ensure_ascii=False).encode(), _LEVEL)
 
 
@@ -77,7 +82,9 @@ def make(sent: bytes) -> Answer:
         return answer
     before = _cpu_s()
     for one in asked["runs"]:
-        key = RunKey(_core.Scenario(one["scenario"]), one["engine"], one["version"], warnings=tuple(one["warnings"]))
+        resolved = _core.Scenario(one["scenario"])
+        warnings = tuple(one["warnings"])
+        key = RunKey(resolved, one["engine"], one["version"], warnings=warnings, keep=one["keep"])
         try:
             identity = _core.identity(key.resolved, engine=engine)
             if identity != key.version:
@@ -111,7 +118,7 @@ def _made(key: RunKey, asked: Mapping[str, Any]) -> bytes:
         key.version,
         command=asked["command"],
         warnings=list(key.warnings),
-        keep=asked["keep"],
+        keep=key.keep,
         asks=asked["asks"],
     )
 

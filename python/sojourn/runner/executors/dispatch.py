@@ -63,9 +63,8 @@ class _Campaign:
     """The runs, and what is known of each."""
 
     def __init__(
-        self, keys: Sequence[RunKey], workers: Workers, *, engine: str, command: str, kept: str, asks: Sequence[str]
+        self, keys: Sequence[RunKey], workers: Workers, *, engine: str, command: str, asks: Sequence[str]
     ) -> None:
-        self._kept = kept
         self._asks = asks
         self.keys = keys
         self.workers = workers
@@ -146,7 +145,6 @@ class _Campaign:
             engine=self._engine,
             build=self._build,
             command=self._command,
-            keep=self._kept,
             asks=self._asks,
         )
         try:
@@ -232,7 +230,6 @@ def dispatch(
     *,
     engine: str,
     command: str,
-    kept: str = "all",
     asks: Sequence[str] = (),
     keep: Callable[[RunKey, bytes], object],
     interrupt: Interrupt,
@@ -245,7 +242,6 @@ def dispatch(
         workers: who makes them.
         engine: what makes them there.
         command: what asked for them.
-        kept: how much of each run is kept.
         asks: metrics to answer when a run ends, besides the usual ones.
         keep: gets each run in its stored form, in the order in which they come.
         interrupt: Ctrl-C.
@@ -258,7 +254,7 @@ def dispatch(
         SojournError: if ``keep`` raises one.
     """
     workers.check(_core.version(engine))
-    campaign = _Campaign(keys, workers, engine=engine, command=command, kept=kept, asks=asks)
+    campaign = _Campaign(keys, workers, engine=engine, command=command, asks=asks)
     simulated = 0.0
     spent: Callable[[float], object] | None = getattr(watcher, "spent", None)
     while not campaign.done:
