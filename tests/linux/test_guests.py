@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from sojourn.core.store import Folder
 from sojourn.linux.kernels import kernels
 
 pytestmark = pytest.mark.skipif(not kernels(), reason="no kernel has been built: sojourn linux build")
@@ -480,8 +481,8 @@ def test_what_a_kernel_alone_has_runs_as_anything_else(tmp_path: Path) -> None:
     words = ("run", str(file), "--engine", "linux", "--kernel", kernel.label, "-o", str(tmp_path / "results"))
     told, said = start(*words, "--json").communicate(timeout=300)
     assert json.loads(told)["cells"][0]["engine"] == f"linux:{kernel.label}", said
-    [record] = (tmp_path / "results").rglob("scenario.json")
-    assert f"kernel {kernel.id}, plan " in record.read_text()
+    [record] = Folder.open(tmp_path / "results").records()
+    assert f"kernel {kernel.id}, plan " in record.brief.version
     _, said = start("run", str(file), "-o", str(tmp_path / "sim")).communicate(timeout=60)
     assert 'the simulator has no congestion control "vegas"' in said
     assert "--engine linux" in said

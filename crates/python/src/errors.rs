@@ -19,18 +19,19 @@ mod python {
 
 /// A segment that could not be read or written.
 pub fn store_error(py: Python<'_>, error: &SegmentError) -> PyErr {
-    let full = matches!(error, SegmentError::Io { error, .. } if matches!(
+    let full = matches!(error, SegmentError::NotWritten { error, .. } if matches!(
         error.kind(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded
     ));
     let (message, help) = if full {
-        let SegmentError::Io { path, .. } = error else { unreachable!("it was looked at") };
-        let message = format!("the disk is full: {} could not be written", path.display());
+        let message = format!("the disk is full: {} could not be written", error.path().display());
         (message, "finished runs are kept; make room and give the same command again to go on")
-    } else if matches!(error, SegmentError::Io { .. }) {
+    } else if matches!(error, SegmentError::NotWritten { .. } | SegmentError::Io { .. }) {
         (error.to_string(), "")
     } else {
-        (error.to_string(), "remove this file and give the command again: it repeats its runs alone")
+        let help = "`sojourn store prune --damaged --yes DIR` removes what is damaged; the command that made the runs then \
+                    makes those alone again";
+        (error.to_string(), help)
     };
     let arguments = PyDict::new(py);
     let made = arguments

@@ -146,15 +146,26 @@ impl Store {
         py.detach(|| self.segments.verify())
     }
 
-    /// Damage that was seen when the segments were opened, in words: runs that it hides are not among the names.
+    /// Damage that was seen when the segments were opened: runs that it hides are not among the names.
     fn faults(&self) -> Vec<String> {
-        self.segments.faults()
+        self.segments.faults().iter().map(ToString::to_string).collect()
     }
 
-    /// Removes these runs from a folder; its lock is needed.
+    /// Raises the first of the faults, if there are some.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.segments.faults().first().map_or(Ok(()), |error| Err(store_error(py, error)))
+    }
+
+    /// Removes these runs from a folder, and with `broken` the segments of which nothing can be read; its lock is needed.
     #[staticmethod]
-    fn remove(py: Python<'_>, folder: PathBuf, names: HashSet<String>) -> PyResult<()> {
-        py.detach(|| Segments::remove(&folder, &|name| names.contains(name)))
+    #[pyo3(signature = (folder, names, *, broken=false))]
+    fn remove(
+        py: Python<'_>,
+        folder: PathBuf,
+        names: HashSet<String>,
+        broken: bool,
+    ) -> PyResult<()> {
+        py.detach(|| Segments::remove(&folder, &|name| names.contains(name), broken))
             .map_err(|error| store_error(py, &error))
     }
 

@@ -20,6 +20,8 @@ pub const FULL: u64 = 64 << 20;
 pub struct Segments {
     folder: PathBuf,
     readers: Vec<Reader>,
+    /// Segments of which nothing can be read.
+    broken: Vec<SegmentError>,
     adding: Mutex<Adding>,
 }
 
@@ -68,9 +70,12 @@ impl Segments {
     /// Opens the segments in a folder, which may have none.
     pub fn open(folder: &Path) -> Result<Self, SegmentError> {
         let mut own =
-            Self { folder: folder.to_owned(), readers: Vec::new(), adding: Mutex::default() };
+            Self { folder: folder.to_owned(), readers: Vec::new(), broken: Vec::new(), adding: Mutex::default() };
         for path in own.files()? {
-            own.readers.push(Reader::open(&path)?);
+            match Reader::open(&path) {
+                Ok(reader) => own.readers.push(reader),
+                Err(error) => own.broken.push(error),
+            }
         }
         let adding = own.adding.get_mut().unwrap_or_else(PoisonError::into_inner);
         for (place, reader) in own.readers.iter().enumerate() {
@@ -82,16 +87,36 @@ impl Segments {
     }
 
     /// Opens them for adding, under the folder's lock: segments that killed writers left are cut behind their last whole run
-    /// and closed.
+    /// and closed; of those with a damaged index or block the readable runs are written again.
     pub fn open_to_add(folder: &Path) -> Result<Self, SegmentError> {
         let own = Self::open(folder)?;
-        if own.readers.iter().all(Reader::is_closed) {
+        if own.readers.iter().all(Reader::is_whole) {
             return Ok(own);
         }
-        for reader in own.readers.iter().filter(|reader| !reader.is_closed()) {
-            Writer::recover(reader.path())?.close()?;
+        for reader in own.readers.iter().filter(|reader| !reader.is_whole()) {
+            if reader.faults().is_empty() {
+                Writer::recover(reader.path())?.close()?;
+            } else {
+                own.rewrite(reader, &|_| true)?;
+            }
         }
         Self::open(folder)
+    }
+
+    /// Writes the readable runs of a segment that are wanted into another, then removes it. After a kill in between both are
+    /// there, with the same runs, and no run is lost.
+    fn rewrite(&self, reader: &Reader, wanted: &dyn Fn(&str) -> bool) -> Result<(), SegmentError> {
+        let mut writer = Writer::create(&self.next()?)?;
+        for entry in reader.entries().iter().filter(|entry| wanted(&entry.name)) {
+            match reader.read().stored(entry) {
+                Ok(run) => writer.put(&run)?,
+                Err(SegmentError::Damaged { .. }) => {}
+                Err(other) => return Err(other),
+            }
+        }
+        writer.close()?;
+        let removed = fs::remove_file(reader.path());
+        removed.map_err(|error| SegmentError::Io { path: reader.path().to_owned(), error })
     }
 
     /// The files of the segments, in the order in which they were begun.
@@ -189,7 +214,7 @@ impl Segments {
     fn writer<'a>(&self, adding: &'a mut Adding) -> Result<&'a mut Writer, SegmentError> {
         if adding.writer.is_none() {
             fs::create_dir_all(&self.folder)
-                .map_err(|error| SegmentError::Io { path: self.folder.clone(), error })?;
+                .map_err(|error| SegmentError::NotWritten { path: self.folder.clone(), error })?;
             adding.writer = Some(Writer::create(&self.next()?)?);
         }
         Ok(adding.writer.as_mut().expect("it was just made"))
@@ -253,35 +278,36 @@ impl Segments {
         Ok(taken)
     }
 
-    /// Removes runs: each segment that has one is written again without it, and then removed. After a kill in between both
-    /// are there, with the same runs, and no run is lost.
-    pub fn remove(folder: &Path, is_unwanted: &dyn Fn(&str) -> bool) -> Result<(), SegmentError> {
+    /// Removes runs: each segment that has one is written again without it. Segments of which nothing can be read are
+    /// removed if `broken` says so.
+    pub fn remove(
+        folder: &Path,
+        is_unwanted: &dyn Fn(&str) -> bool,
+        broken: bool,
+    ) -> Result<(), SegmentError> {
         let own = Self::open_to_add(folder)?;
         for reader in &own.readers {
-            let (unwanted, wanted): (Vec<_>, Vec<_>) =
-                reader.entries().iter().partition(|entry| is_unwanted(&entry.name));
-            if unwanted.is_empty() {
-                continue;
+            if reader.entries().iter().any(|entry| is_unwanted(&entry.name)) {
+                own.rewrite(reader, &|name| !is_unwanted(name))?;
             }
-            let mut writer = Writer::create(&own.next()?)?;
-            for entry in wanted {
-                writer.put(&reader.read().stored(entry)?)?;
-            }
-            writer.close()?;
-            let removed = fs::remove_file(reader.path());
-            removed.map_err(|error| SegmentError::Io { path: reader.path().to_owned(), error })?;
+        }
+        for error in own.broken.iter().filter(|_| broken) {
+            let path = error.path();
+            fs::remove_file(path)
+                .map_err(|error| SegmentError::Io { path: path.to_owned(), error })?;
         }
         Ok(())
     }
 
     /// Damage that was seen when the segments were opened: it hides runs.
-    pub fn faults(&self) -> Vec<String> {
-        self.readers.iter().flat_map(Reader::faults).map(ToString::to_string).collect()
+    pub fn faults(&self) -> Vec<&SegmentError> {
+        self.broken.iter().chain(self.readers.iter().flat_map(Reader::faults)).collect()
     }
 
     /// Compares every byte of every segment with what was written: the faults, each with the run that it is in, if it is in
     /// one.
     pub fn verify(&self) -> Vec<(Option<String>, String)> {
-        self.readers.iter().flat_map(Reader::verify).collect()
+        let broken = self.broken.iter().map(|error| (None, error.to_string()));
+        broken.chain(self.readers.iter().flat_map(Reader::verify)).collect()
     }
 }

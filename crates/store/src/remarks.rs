@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_model::{Direction, Flow, Kind, Netem, Queue, Scenario, Side, Tcp, Traffic};
 use sojourn_qdisc::QdiscQuirks;
 use sojourn_qdisc::netem::Parameters;
-use sojourn_results::metrics::{Bounds, Expression, Frame, WindowSpec, swing};
+use sojourn_results::metrics::{Bounds, Expression, Frame, Swing, WindowSpec, swing};
 use sojourn_results::{Table, schema};
 use std::collections::BTreeSet;
 
@@ -427,7 +427,10 @@ fn large_enough((bdp, buffer): (f64, f64), about: &str, times: f64) -> String {
 }
 
 fn swinging(frame: &Frame<'_>) -> Option<Remark> {
-    let found = swing(frame)?;
+    swing(frame).map(of_swing)
+}
+
+fn of_swing(found: Swing) -> Remark {
     let names = listed(&found.flows);
     let does = if found.alternate {
         format!("{names} alternate")
@@ -437,7 +440,7 @@ fn swinging(frame: &Frame<'_>) -> Option<Remark> {
         format!("the rates of {names} go up and down")
     };
     let enough = ENOUGH * found.period;
-    Some(Remark {
+    Remark {
         about: "window".to_owned(),
         message: format!(
             "{does} with a period of about {} s: the measuring window from {} holds {:.1} of them, and rates, shares and \
@@ -449,7 +452,7 @@ fn swinging(frame: &Frame<'_>) -> Option<Remark> {
         flows: found.flows,
         help: format!("let the run last longer and measure over {} s or more", rounded(enough)),
         enough: Some(enough),
-    })
+    }
 }
 
 /// A time to two digits, as people write it: 180, 4.5, 0.12.
@@ -474,6 +477,19 @@ mod tests {
         ]);
         assert_eq!(grouped(1_234_567.4), "1,234,567");
         assert_eq!(grouped(999.0), "999");
+    }
+
+    #[test]
+    fn a_swing_names_the_window_that_holds_enough_periods() {
+        let window = Bounds { from: 19.0, to: 36.0 };
+        let flows = vec!["a".to_owned(), "b".to_owned()];
+        let remark = of_swing(Swing { flows, alternate: true, period: 14.0, window });
+        assert_eq!(
+            remark.message,
+            "a and b alternate with a period of about 14 s: the measuring window from 19 s to 36 s holds 1.2 of them, and \
+             rates, shares and Jain's index depend on where it lies"
+        );
+        assert_eq!(remark.help, "let the run last longer and measure over 140 s or more");
     }
 
     #[test]

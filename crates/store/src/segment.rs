@@ -63,6 +63,14 @@ pub enum SegmentError {
         /// Why.
         error: io::Error,
     },
+    /// The system refused to write.
+    #[error("{} could not be written: {error}", path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
     /// A block is not as it was written.
     #[error("{} is damaged at byte {at}: {why}", path.display())]
     Damaged {
@@ -79,6 +87,18 @@ pub enum SegmentError {
         /// The file.
         path: PathBuf,
     },
+}
+
+impl SegmentError {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::NotWritten { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::Foreign { path } => path,
+        }
+    }
 }
 
 /// Where a block is.
@@ -137,6 +157,8 @@ struct Index {
     shapes: Vec<String>,
     /// The shape of each run's answers.
     shape_of: Vec<u32>,
+    /// A second copy of the dictionary: without it a flipped bit in the first would cost all runs.
+    copy: Option<Place>,
 }
 
 fn digest(kind: u8, payload: &[u8]) -> [u8; 32] {
@@ -185,8 +207,12 @@ impl Stored {
 
     /// The run of these bytes; `None` if they are not as [`Stored::to_bytes`] makes them.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let bytes = zstd::bulk::decompress(bytes, MOST_UNPACKED).ok()?;
-        let mut rest = bytes.as_slice();
+        let bytes = match bytes {
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => &zstd::bulk::decompress(bytes, MOST_UNPACKED).ok()?,
+            // Whoever sends few bytes need not pack them.
+            plain => plain,
+        };
+        let mut rest = bytes;
         let mut part = || {
             let (length, after) = rest.split_first_chunk::<4>()?;
             let (own, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
@@ -314,7 +340,7 @@ struct Source {
 
 impl Source {
     fn io(&self, error: io::Error) -> SegmentError {
-        SegmentError::Io { path: self.path.clone(), error }
+        SegmentError::NotWritten { path: self.path.clone(), error }
     }
 
     fn damaged(&self, at: u64, why: &'static str) -> SegmentError {
@@ -418,7 +444,7 @@ impl Writer {
     /// Begins a segment at a path where nothing is yet.
     pub fn create(path: &Path) -> Result<Self, SegmentError> {
         let file = File::options().read(true).write(true).create_new(true).open(path);
-        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let wrapped = |error| SegmentError::NotWritten { path: path.to_owned(), error };
         let mut own = Self {
             source: Source {
                 path: path.to_owned(),
@@ -521,6 +547,12 @@ impl Writer {
             let removed = std::fs::remove_file(&self.source.path);
             return removed.map_err(|error| self.source.io(error));
         }
+        if let Some(dictionary) = self.source.dictionary.clone() {
+            let mut out = Vec::new();
+            self.index.copy =
+                Some(Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes));
+            self.write(&out)?;
+        }
         let payload = zstd::bulk::compress(&json(&self.index), LEVEL).map_err(|e| self.source.io(e))?;
         let mut out = Vec::new();
         let place = Self::block(&mut out, self.end, INDEX, &payload);
@@ -576,10 +608,15 @@ impl Reader {
         let end = HEADER.len() as u64;
         let index = Index::default();
         let mut own = Self { source, end, closed: false, index, damages: Vec::new() };
-        own.source.dictionary = own.first(about.len())?;
+        own.source.dictionary = own.first(about.len());
         match own.footer(about.len()) {
             Some(place) => match own.read_index(place) {
-                Ok(index) => (own.index, own.end, own.closed) = (index, place.at, true),
+                Ok(index) => {
+                    if own.source.dictionary.is_none() {
+                        own.take_copy(index.copy)?;
+                    }
+                    (own.index, own.end, own.closed) = (index, place.at, true);
+                }
                 // The runs are whole: the next command that adds runs writes the index again.
                 Err(error) => {
                     own.scan(place.at);
@@ -611,23 +648,29 @@ impl Reader {
         (*magic == MAGIC && kind == INDEX && ends == length).then_some(place)
     }
 
-    fn first(&mut self, length: u64) -> Result<Option<Dictionary>, SegmentError> {
-        match self.source.header(self.end, length) {
-            Some((place, DICTIONARY)) => {
-                let Ok(payload) = self.source.payload(place, DICTIONARY) else {
-                    // A writer that was killed while it wrote the first block has left no run.
-                    let torn = place.at + BLOCK + u64::from(place.length) >= length;
-                    return if torn {
-                        Ok(None)
-                    } else {
-                        Err(self.source.damaged(place.at, "its dictionary has another checksum"))
-                    };
-                };
+    /// The dictionary at the beginning; `None` if it is damaged, or its writer was killed while it wrote it.
+    fn first(&mut self, length: u64) -> Option<Dictionary> {
+        let (place, kind) = self.source.header(self.end, length)?;
+        let payload = self.source.payload(place, DICTIONARY);
+        match (kind, payload) {
+            (DICTIONARY, Ok(payload)) => {
                 self.end = place.at + BLOCK + u64::from(place.length);
-                Ok(Some(Dictionary::new(payload)))
+                Some(Dictionary::new(payload))
             }
-            _ => Ok(None),
+            (DICTIONARY, Err(error)) if place.at + BLOCK + u64::from(place.length) < length => {
+                self.damages.push(error);
+                None
+            }
+            _ => None,
         }
+    }
+
+    /// The second copy of the dictionary.
+    fn take_copy(&mut self, place: Option<Place>) -> Result<(), SegmentError> {
+        let start = self.end;
+        let place = place.ok_or_else(|| self.source.damaged(start, CHECKSUM))?;
+        self.source.dictionary = Some(Dictionary::new(self.source.payload(place, DICTIONARY)?));
+        Ok(())
     }
 
     /// Finds the whole runs in front of a byte. A run with a damaged block is passed over; a torn tail ends the search.
@@ -680,6 +723,11 @@ impl Reader {
         &self.index.entries
     }
 
+    /// Whether all that was written can be read: by its index, with its dictionary.
+    pub fn is_whole(&self) -> bool {
+        self.closed && self.damages.is_empty()
+    }
+
     /// Whether its writer has closed it.
     pub const fn is_closed(&self) -> bool {
         self.closed
@@ -716,13 +764,18 @@ impl Reader {
         faults
     }
 
-    /// Blocks follow one another up to the index: a byte that no block has would go unnoticed.
+    /// Blocks follow one another up to the index: a byte that no block has would go unnoticed. Also the dictionaries.
     fn gap(&self) -> Option<SegmentError> {
         let mut at = HEADER.len() as u64;
         while at < self.end {
-            let Some((place, _)) = self.source.header(at, self.end) else {
+            let Some((place, kind)) = self.source.header(at, self.end) else {
                 return Some(self.source.damaged(at, "a block is missing"));
             };
+            if let Err(error) = self.source.payload(place, kind)
+                && kind == DICTIONARY
+            {
+                return Some(error);
+            }
             at += BLOCK + u64::from(place.length);
         }
         None

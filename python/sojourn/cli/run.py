@@ -24,8 +24,6 @@ from sojourn.evidence.claimed import Claimed, place_of
 from sojourn.evidence.interval import SEEDS, Look
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
-from sojourn.interop import batch
-from sojourn.interop.qlog import export_runs
 from sojourn.runner.shard import Shard
 from sojourn.views import checks, remarks
 
@@ -88,6 +86,8 @@ def run(
         runs, standings = _made(keys, wanted, looks, make, joint)
     if qlog:
         folder = Folder.open(output)
+        from sojourn.interop.qlog import export_runs
+
         files = export_runs(((folder.record(run.key).name, run) for run in runs), output / "qlog")
         say(f"{len(files)} connections as qlog in {output / 'qlog'}")
     tallies = campaign.judge(runs)
@@ -234,6 +234,8 @@ def run_keys(
 def _batch(
     file: Path, *, engine: str, seeds: int | None, settings: list[str], batches: list[str]
 ) -> Sequence[Experiment]:
+    from sojourn.interop import batch
+
     chosen = batch.load(file, batches=batches, settings=settings, seeds=seeds, engine=engine)
     for note in chosen.notes:
         say(str(note))

@@ -142,12 +142,13 @@ def prune(
     opened = Folder.open(folder)
     with opened.locked():
         runs = _chosen(opened, experiment or [], damaged=damaged)
-        files = [file for record in opened.records() for file in record.captures] if captures else []
+        records = map(opened.named, opened.store.names())
+        files = [file for record in records for file in record.captures] if captures else []
         files = [file for file in files if file.parent.name not in runs]
         room = sum(_bytes(opened.named(name)) for name in runs) + sum(file.stat().st_size for file in files)
         if yes:
-            if runs:
-                _core.Store.remove(opened.path / SEGMENTS, runs)
+            if runs or damaged:
+                _core.Store.remove(opened.path / SEGMENTS, runs, broken=damaged)
             for name in runs:
                 remove_folder(opened.named(name).path)
             for file in files:

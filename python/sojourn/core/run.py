@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, Protocol, Self
 
-import polars as pl
-
 from sojourn import _core
 from sojourn.core.extensions import METRICS
 from sojourn.core.scenario import Scenario
 from sojourn.core.store import Record, RunKey
 from sojourn.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Span = tuple[float, float]
 """After the first of these times, up to the second, s."""
@@ -62,7 +63,7 @@ class _Source(Protocol):
     def answers(self) -> _core.Answers | None:
         """The answers that were computed when the run ended; None for an imported run."""
 
-    def frame(self, name: str) -> pl.DataFrame: ...
+    def frame(self, name: str) -> "pl.DataFrame": ...
 
     def results(self, *, states: bool = True) -> _core.Run:
         """Return the tables as metrics take them; without ``states`` those of controllers are left out."""
@@ -125,7 +126,7 @@ class Run:
         """The names of its tables."""
         return self._source.names
 
-    def table(self, name: str) -> pl.DataFrame:
+    def table(self, name: str) -> "pl.DataFrame":
         """Return the table of this name; see :attr:`tables`.
 
         Raises:
@@ -231,22 +232,22 @@ class Run:
         return [Check(*found) for found in (self._source.results().checks() if answers is None else answers.checks)]
 
     @cached_property
-    def flows(self) -> pl.DataFrame:
+    def flows(self) -> "pl.DataFrame":
         """Flows, one row per sample interval: rates (bit/s), RTT (s), cwnd (packets), counters since the start."""
         return self.table("flows")
 
     @cached_property
-    def queues(self) -> pl.DataFrame:
+    def queues(self) -> "pl.DataFrame":
         """Queues, one row per sample interval: length, sojourn time (s), marks and drops since the start."""
         return self.table("queues")
 
     @cached_property
-    def pings(self) -> pl.DataFrame:
+    def pings(self) -> "pl.DataFrame":
         """One row a probe packet: its RTT (s), NaN if it was lost."""
         return self.table("pings")
 
     @cached_property
-    def events(self) -> pl.DataFrame:
+    def events(self) -> "pl.DataFrame":
         """What happened and when: starts, ends, events."""
         return self.table("events")
 
@@ -258,7 +259,7 @@ class Run:
             raise AttributeError(_core.renamed_table(name) or f"a run has no {name!r}", name=name, obj=self)
 
     @cached_property
-    def totals(self) -> pl.DataFrame:
+    def totals(self) -> "pl.DataFrame":
         """Counters at the end of the run."""
         return self.table("totals")
 
@@ -288,7 +289,9 @@ class _Fresh:
     def names(self) -> list[str]:
         return self._results.tables
 
-    def frame(self, name: str) -> pl.DataFrame:
+    def frame(self, name: str) -> "pl.DataFrame":
+        import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
         return pl.DataFrame(self._results.table(name))
 
     def results(self, *, states: bool = True) -> _core.Run:
@@ -310,7 +313,7 @@ class _Stored:
     def names(self) -> list[str]:
         return self._record.tables
 
-    def frame(self, name: str) -> pl.DataFrame:
+    def frame(self, name: str) -> "pl.DataFrame":
         return self._record.table(name)
 
     def results(self, *, states: bool = True) -> _core.Run:

@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from sojourn import _core
 from sojourn.core.store.atomic import TEMPORARY, remove_folder, remove_unfinished, write_file
@@ -19,6 +17,9 @@ from sojourn.core.store.reading import MOST_TEXT, read, seal, unsealed, why
 from sojourn.core.store.record import CAPTURES, LAST_CAPTURE, Record, checksums
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 FORMAT: Final = 3
 """The version of the folder's layout that this Sojourn writes and reads."""
@@ -147,7 +148,7 @@ class Folder:
     def add(
         self,
         key: RunKey,
-        tables: Mapping[str, pl.DataFrame],
+        tables: Mapping[str, "pl.DataFrame"],
         *,
         command: str,
         imported: Mapping[str, Any] | None = None,
@@ -212,7 +213,12 @@ class Folder:
             raise StoreError(f"the captures of {record.path} could not be kept: {error.strerror}") from error
 
     def records(self) -> list[Record]:
-        """Return every run in the folder, by name."""
+        """Return every run in the folder, by name.
+
+        Raises:
+            StoreError: if damage hides runs.
+        """
+        self.store.check()
         return [self.named(name) for name in sorted(self.store.names())]
 
     def unfinished(self) -> list[Path]:

@@ -65,7 +65,7 @@ def merge(sources: Sequence[Path], output: Path, *, command: str) -> tuple[int, 
 
 def _label(record: Record) -> str:
     labels = ",".join(label for _, label in record.brief.labels)
-    return f"{record.brief.experiment}[{labels}]#{record.brief.seed}"
+    return f"{record.brief.experiment}{f'[{labels}]' if labels else ''}#{record.brief.seed}"
 
 
 def _refuse_other_results(one: Record, other: Record) -> None:

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Final, NamedTuple
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sojourn import _core
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 LAST_CAPTURE: Final = "client.pcap"
 """The capture that every run has; a run gets it after all others, so with it they are whole."""
@@ -82,8 +83,9 @@ class Record:
             kinds: tuple[tuple[str, type], ...] = (("command", str), ("scenario", dict), ("rows", dict))
             wrong = next((key for key, kind in kinds if not isinstance(head[key], kind)), "")
             imported, warnings = head.setdefault("imported", {}), head.setdefault("warnings", [])
-            if wrong or not isinstance(imported, dict) or not all(isinstance(own, str) for own in warnings):
-                raise self.damaged(f"its head has another {wrong or 'kind of warnings'}")
+            texts = isinstance(warnings, list) and isinstance(imported, dict) and [*warnings, *_measured(imported)]
+            if wrong or texts is False or not all(isinstance(own, str) for own in texts):
+                raise self.damaged(f"{wrong or 'imported or warnings'} in its head is of another kind")
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise self.damaged(f"its head is not as it is written: {error}") from error
         return head
@@ -111,7 +113,7 @@ class Record:
                 f"the run {self.name} in {self.folder} has a scenario that this Sojourn does not read: {error}",
                 help=f"Sojourn {brief.version} wrote it; repeat the run with this one",
             ) from error
-        measured = tuple(map(str, head["imported"].get("measured", ())))
+        measured = tuple(_measured(head["imported"]))
         return RunKey(resolved, brief.engine, brief.version, measured, tuple(head["warnings"]))
 
     @cached_property
@@ -146,7 +148,7 @@ class Record:
         except ValueError as error:
             raise self.damaged(str(error)) from error
 
-    def table(self, name: str) -> pl.DataFrame:
+    def table(self, name: str) -> "pl.DataFrame":
         """Read one table.
 
         Raises:
@@ -157,7 +159,12 @@ class Record:
                 f"the run {self.name} has no table {name!r}",
                 help=f"it has {', '.join(self.tables)}; it keeps {self.brief.keep}",
             )
-        return pl.DataFrame(self.results([name]).table(name))
+        import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
+        try:
+            return pl.DataFrame(self.results([name]).table(name))
+        except ValueError as error:
+            raise self.damaged(str(error)) from error
 
     @property
     def texts(self) -> list[str]:
@@ -173,8 +180,14 @@ class Record:
         return tc_logs(self.table(_TC)) if _TC in self.brief.tables else {}
 
 
-def tc_logs(table: pl.DataFrame) -> dict[str, str]:
+def _measured(imported: Mapping[str, Any]) -> list[Any]:
+    return list(imported.get("measured", ()))
+
+
+def tc_logs(table: "pl.DataFrame") -> dict[str, str]:
     """Return the output of tc before and after a run as texts, the way the published harness keeps it."""
+    import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
     texts: dict[str, list[str]] = {}
     for _, when, subject, text in table.cast({pl.Categorical: pl.String}).iter_rows():
         texts.setdefault(f"{when}.log", []).append(f"# {subject}\n{text}")

@@ -27,7 +27,7 @@ def damages(folder: Folder) -> Iterator[Damage]:
     """Yield what is damaged."""
     for run, message in folder.store.verify():
         yield Damage(run or "", message)
-    for record in folder.records():
+    for record in map(folder.named, folder.store.names()):
         try:
             check_captures(record)
         except StoreError as error:

@@ -45,9 +45,7 @@ class Answer(TypedDict):
     """A run each, as it is stored, or why there is none."""
 
 
-def request(
-    keys: Sequence[RunKey], *, engine: str, build: str, command: str, asks: Sequence[str] = ()
-) -> bytes:
+def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str, asks: Sequence[str] = ()) -> bytes:
     """Return what is sent to have these runs made.
 
     Args:
