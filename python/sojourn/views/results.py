@@ -52,7 +52,7 @@ class Results(Sequence[Run]):
         self._runs = list(runs)
 
     @classmethod
-    def open(cls, folder: str | os.PathLike[str]) -> Results:
+    def open(cls, folder: str | os.PathLike[str]) -> "Results":
         """Return every finished run of a results folder; tables are read when they are asked for.
 
         Raises:
@@ -80,11 +80,11 @@ class Results(Sequence[Run]):
     @overload
     def __getitem__(self, index: int) -> Run: ...
     @overload
-    def __getitem__(self, index: slice) -> Results: ...
-    def __getitem__(self, index: int | slice) -> Run | Results:
+    def __getitem__(self, index: slice) -> "Results": ...
+    def __getitem__(self, index: int | slice) -> "Run | Results":
         return Results(self._runs[index]) if isinstance(index, slice) else self._runs[index]
 
-    def __add__(self, other: Iterable[Run]) -> Results:
+    def __add__(self, other: Iterable[Run]) -> "Results":
         """Return both together: those of two engines, for example."""
         return Results([*self._runs, *other])
 
@@ -109,7 +109,7 @@ class Results(Sequence[Run]):
                 found.setdefault(axis, {})[label] = None
         return {axis: list(labels) for axis, labels in found.items()}
 
-    def select(self, pattern: str = "", **labels: str) -> Results:
+    def select(self, pattern: str = "", **labels: str) -> "Results":
         """Return some of the runs.
 
         Args:
@@ -235,7 +235,7 @@ class Results(Sequence[Run]):
         )
 
 
-def results(folder: str | os.PathLike[str]) -> Results:
+def results(folder: str | os.PathLike[str]) -> "Results":
     """Return every finished run of a results folder, as :meth:`Results.open`."""
     return Results.open(folder)
 
