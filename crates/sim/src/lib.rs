@@ -45,6 +45,7 @@ use std::sync::Arc;
 
 pub use flow::FlowState;
 pub use foresee::PACKET_BYTES;
+pub use network::HandedOut;
 pub use packet::PacketBox;
 pub use run::{FlowSnapshot, QueueSnapshot, Simulation, Snapshot};
 pub use sojourn_qdisc::{Discipline, disciplines};
