@@ -9,12 +9,13 @@ use crate::asked::Answers;
 use crate::cache::Kernel;
 use crate::cores::Core;
 use crate::patience::{Patience, taken_by};
-use crate::plan::Plan;
+use crate::plan::{CARDS, Plan};
 use crate::programs;
 use crate::samples::{Sample, Samples};
 use crate::tools::Agent;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 use sojourn_engine::{RunError, Watch};
+use sojourn_guests::{Calendar, Plugged, World};
 use sojourn_model::Scenario;
 use sojourn_units::Span;
 use std::fs::{self, File};
@@ -23,9 +24,14 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tempfile::TempDir;
 
+/// The guest's time of day when it boots, nanoseconds since 1970.
+pub(crate) const BEGINNING: u64 = 1_700_000_000_000_000_000;
+/// The clock that jumps from timer to timer.
+pub(crate) const OWN_CLOCK: &str = "time-travel=inf-cpu";
 /// How often the guest is looked at.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// After how many looks the CPU time that it takes is looked at, where it has programs.
@@ -67,12 +73,12 @@ pub struct Outcome {
 pub(crate) struct Guest {
     pub(crate) child: Child,
     /// What lives as long: the core that it stays on, the folder of its memory.
-    _held: (Option<Core>, Option<TempDir>),
+    held: (Option<Core>, Option<TempDir>),
 }
 
 impl Guest {
     /// Starts a kernel with this init in a folder, to which it writes; `reads` are the paths of the host that it may read
-    /// besides, `input` its standard input. Its console is the file `console` there.
+    /// besides, `input` its standard input, `clock` what its command line says of its clock and its cards. Its console is the file `console` there.
     pub(crate) fn start(
         kernel: &Path,
         agent: &Agent,
@@ -80,6 +86,7 @@ impl Guest {
         reads: &str,
         seed: u64,
         input: Stdio,
+        clock: &[String],
     ) -> Result<Self, std::io::Error> {
         let console = File::create(at.join("console"))?;
         let errors = console.try_clone()?;
@@ -90,7 +97,8 @@ impl Guest {
         command
             .args([MEMORY, "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
             .arg(format!("init={}", agent.init.display()))
-            .args(["time-travel=inf-cpu", "time-travel-start=1700000000000000000"])
+            .args(clock)
+            .arg(format!("time-travel-start={BEGINNING}"))
             // Where kernel and host can: system calls of the guest's programs without a stop under ptrace.
             .arg("seccomp=auto")
             .args(["con=null", "con0=null,fd:1", "con1=null", "umid=guest", "uml_dir=uml/"])
@@ -110,7 +118,14 @@ impl Guest {
         if let Some(core) = &core {
             command.env("SOJOURN_CORE", core.number().to_string());
         }
-        Ok(Self { child: command.spawn()?, _held: (core, shared) })
+        Ok(Self { child: command.spawn()?, held: (core, shared) })
+    }
+}
+
+impl Guest {
+    /// The core that it stays on.
+    fn core(&self) -> Option<&Core> {
+        self.held.0.as_ref()
     }
 }
 
@@ -156,19 +171,8 @@ pub(crate) fn folder(parent: &Path) -> Result<TempDir, std::io::Error> {
     tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
 }
 
-/// Carries out a plan, whose text is this; the files that it names are its.
-pub fn run(
-    kernel: &Kernel,
-    agent: &Agent,
-    text: &str,
-    plan: &Plan,
-    scenario: &Scenario,
-    watch: &dyn Watch,
-) -> Result<Outcome, RunError> {
-    let failed = |what: &str, e: &std::io::Error| RunError::Failed(format!("{what}: {e}"));
-    let folder =
-        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guest", &e))?;
-    let at = folder.path();
+/// Puts a plan, whose text is this, and its files into a guest's folder.
+fn put_plan(at: &Path, text: &str, plan: &Plan) -> Result<(), RunError> {
     fs::write(at.join("plan"), text).map_err(|e| failed("cannot write the guest's plan", &e))?;
     for list in &plan.lists {
         fs::write(at.join(&list.name), list.bytes())
@@ -178,21 +182,112 @@ pub fn run(
         fs::write(at.join(&order.name), &order.bytes)
             .map_err(|e| failed("cannot write what a program is started with", &e))?;
     }
-    // What it asks comes by its standard input, which is a socket.
-    let (answers, input) = match Answers::of(scenario) {
-        None => (None, Stdio::null()),
-        Some(answers) => {
-            let asked = UnixStream::pair().and_then(|pair| {
-                std::os::unix::fs::symlink("-", at.join("answer"))?;
-                Ok(pair)
-            });
-            let (ours, theirs) = asked.map_err(|e| failed("cannot be asked by the guest", &e))?;
-            (Some(answers.serve(ours)), Stdio::from(OwnedFd::from(theirs)))
-        }
-    };
+    Ok(())
+}
+
+/// What the guest asks comes by its standard input, which is a socket: who answers, and the guest's end.
+fn answering(
+    at: &Path,
+    scenario: &Scenario,
+) -> Result<(Option<JoinHandle<Answers>>, Stdio), RunError> {
+    let Some(answers) = Answers::of(scenario) else { return Ok((None, Stdio::null())) };
+    let asked = UnixStream::pair().and_then(|pair| {
+        std::os::unix::fs::symlink("-", at.join("answer"))?;
+        Ok(pair)
+    });
+    let (ours, theirs) = asked.map_err(|e| failed("cannot be asked by the guest", &e))?;
+    Ok((Some(answers.serve(ours)), Stdio::from(OwnedFd::from(theirs))))
+}
+
+fn failed(what: &str, e: &std::io::Error) -> RunError {
+    RunError::Failed(format!("{what}: {e}"))
+}
+
+/// What a guest has left in its folder.
+fn read_samples(at: &Path, scenario: &Scenario) -> Result<Samples, RunError> {
+    let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
+    let samples = Samples::read(&text).map_err(RunError::Failed)?;
+    if let Some((flow, client, what)) = &samples.failed {
+        return Err(RunError::Environment {
+            why: fault(scenario, *flow, *client, what, &samples),
+            help: EXPECTED.to_owned(),
+        });
+    }
+    if let Some(error) = &samples.error {
+        let log = fs::read_to_string(at.join("log")).unwrap_or_default();
+        return Err(RunError::Failed(format!("in the guest: {error}: {}", log.trim())));
+    }
+    Ok(samples)
+}
+
+/// Carries out a plan in a guest with two cards, whose clock and whose wires this process is.
+pub(crate) fn run_around(
+    kernel: &Kernel,
+    agent: &Agent,
+    plan: &Plan,
+    scenario: &Scenario,
+    world: &mut impl World,
+) -> Result<(Samples, Option<Answers>), RunError> {
+    let folder =
+        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guest", &e))?;
+    let at = folder.path();
+    put_plan(at, &plan.text, plan)?;
+    let (answers, input) = answering(at, scenario)?;
     let reads = reads(kernel, agent, scenario);
-    let mut guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input)
+    let patience = programs::cpu_limit(scenario).map_or(PATIENCE, |(_, limit)| limit);
+    let cards = CARDS.to_vec();
+    let plugged = [Plugged { name: kernel.label(), cards }];
+    let calendar = Calendar::new(at, &plugged, BEGINNING, patience.as_secs());
+    let mut calendar = calendar.map_err(|e| RunError::Failed(e.to_string()))?;
+    let clock = calendar.arguments(0);
+    let guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input, &clock)
         .map_err(|e| failed("cannot start the kernel", &e))?;
+    let ended = {
+        // Guest and calendar hand over to each other at each message: on one core that is a switch.
+        let _stay = guest.core().map(Core::stay);
+        calendar.run(world)
+    };
+    drop(guest);
+    let answers = answers.and_then(|serving| serving.join().ok());
+    // What the guest says of itself tells more than how its clock ended.
+    let samples = read_samples(at, scenario)?;
+    match ended {
+        Ok(()) if samples.done => Ok((samples, answers)),
+        Ok(()) => {
+            let (last, words) = (calendar.last(0), last_words(at));
+            let now = calendar.now() as f64 / 1e9;
+            Err(RunError::Failed(format!(
+                "the guest {} ended early, {now} s after its start; its last message was {last}: {words}",
+                kernel.label()
+            )))
+        }
+        Err(sojourn_guests::Error::GivenUp) => Err(RunError::Cancelled),
+        Err(error) => Err(RunError::Failed(format!("{error}: {}", last_words(at)))),
+    }
+}
+
+/// How long a guest without programs may be silent.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Carries out a plan, whose text is this; the files that it names are its.
+pub fn run(
+    kernel: &Kernel,
+    agent: &Agent,
+    text: &str,
+    plan: &Plan,
+    scenario: &Scenario,
+    watch: &dyn Watch,
+) -> Result<Outcome, RunError> {
+    let folder =
+        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guest", &e))?;
+    let at = folder.path();
+    put_plan(at, text, plan)?;
+    let (answers, input) = answering(at, scenario)?;
+    let reads = reads(kernel, agent, scenario);
+    let own_clock = [OWN_CLOCK.to_owned()];
+    let mut guest =
+        Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input, &own_clock)
+            .map_err(|e| failed("cannot start the kernel", &e))?;
     let mut patience =
         programs::cpu_limit(scenario).map(|(flow, limit)| (flow, limit, Patience::new(limit)));
     for look in 1_u32.. {
@@ -225,18 +320,7 @@ pub fn run(
     drop(guest);
     // All that held the other end of the socket is gone, so that there are no more questions.
     let answers = answers.and_then(|serving| serving.join().ok());
-    let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
-    let samples = Samples::read(&text).map_err(RunError::Failed)?;
-    if let Some((flow, client, what)) = &samples.failed {
-        return Err(RunError::Environment {
-            why: fault(scenario, *flow, *client, what, &samples),
-            help: EXPECTED.to_owned(),
-        });
-    }
-    if let Some(error) = &samples.error {
-        let log = fs::read_to_string(at.join("log")).unwrap_or_default();
-        return Err(RunError::Failed(format!("in the guest: {error}: {}", log.trim())));
-    }
+    let samples = read_samples(at, scenario)?;
     if !samples.done {
         return Err(RunError::Failed(format!("the guest ended early: {}", last_words(at))));
     }

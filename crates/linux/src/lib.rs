@@ -11,6 +11,7 @@
 //! anything runs.
 
 mod addresses;
+mod around;
 mod asked;
 mod bypass;
 pub mod cache;
@@ -39,10 +40,12 @@ mod words;
 
 pub use cache::{Kernel, UnknownKernel};
 
+use plan::Wires;
 use sojourn_capture::Point;
 use sojourn_engine::{Capabilities, Clock, Engine, Facts, RunError, Watch};
-use sojourn_model::{ElementKind, Feature, RuleKind, Scenario, TrafficKind, Unsupported};
-use sojourn_results::{EngineId, Run};
+use sojourn_model::{By, ElementKind, Feature, RuleKind, Scenario, TrafficKind, Unsupported};
+use sojourn_results::{EngineId, Run, Table};
+use sojourn_sim::Sim;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,6 +57,8 @@ pub struct Linux {
     chosen: Option<usize>,
     /// Where they and the programs beside them are, or why nobody knows.
     cache: Result<PathBuf, String>,
+    /// What stands between kernels where an experiment has hops by Sojourn, and models hosts beside them.
+    sim: Sim,
 }
 
 /// The engine's name.
@@ -64,12 +69,18 @@ impl Linux {
     pub fn new() -> Self {
         let cache = cache::folder();
         let kernels = cache.as_deref().map(cache::kernels).unwrap_or_default();
-        Self { kernels, chosen: None, cache }
+        Self { kernels, chosen: None, cache, sim: Sim::new() }
     }
 
     /// With these kernels, and the programs that are in the user's cache.
     pub fn with_kernels(kernels: Vec<Kernel>) -> Self {
-        Self { kernels, chosen: None, cache: cache::folder() }
+        Self { kernels, chosen: None, cache: cache::folder(), sim: Sim::new() }
+    }
+
+    /// With this simulator between its kernels, and what was added to it.
+    #[must_use]
+    pub fn with_sim(self, sim: Sim) -> Self {
+        Self { sim, ..self }
     }
 
     /// On this kernel, by its name, its id or its hash.
@@ -166,7 +177,29 @@ fn capabilities(kernels: &[Kernel]) -> Capabilities {
         Feature::RelativeEvents,
         Feature::Capture,
     ]);
+    for by in By::ALL {
+        able.extend([Feature::HopsBy(*by), Feature::HostsBy(*by)]);
+    }
     able
+}
+
+/// The simulator's tables with those of a kernel's flows.
+fn together(simulated: Vec<Table>, mut own: Vec<Table>) -> Vec<Table> {
+    let mut all: Vec<Table> = simulated
+        .into_iter()
+        .map(|table| {
+            let name = table.schema().name;
+            let Some(place) = own.iter().position(|other| other.schema().name == name) else {
+                return table;
+            };
+            let both = table.followed_by(&own.remove(place));
+            // Those that are written step by step.
+            let is_timed = matches!(name, "flows" | "flow_state" | "limits" | "events");
+            if is_timed { both.in_order_of("t_s") } else { both }
+        })
+        .collect();
+    all.append(&mut own);
+    all
 }
 
 impl Engine for Linux {
@@ -190,8 +223,12 @@ impl Engine for Linux {
         let (Some(kernel), Ok(cache)) = (self.kernel(&scenario.stack), &self.cache) else {
             return String::new();
         };
+        let own =
+            around::is_around(scenario).then(|| around::of_kernel(&around::decided(scenario)));
+        let scenario = own.as_ref().unwrap_or(scenario);
         let Ok(programs) = programs(cache, scenario) else { return String::new() };
-        let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs).text);
+        let wires = if own.is_some() { Wires::Cards } else { Wires::Pairs };
+        let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs, wires).text);
         let programs = programs::identity(scenario);
         format!("kernel {}, plan {plan:016x}{programs}", kernel.id())
     }
@@ -211,7 +248,13 @@ impl Engine for Linux {
             cache: self.cache.as_deref().map_err(String::as_str),
             able: &capabilities(kernel.map(std::slice::from_ref).unwrap_or_default()),
         };
-        refuse::refuse(&here, scenario)
+        if !around::is_around(scenario) {
+            return refuse::refuse(&here, scenario);
+        }
+        let decided = around::decided(scenario);
+        let mut refusals = self.sim.refuse_around(&decided);
+        refusals.extend(refuse::refuse_around(&here, &decided, &around::of_kernel(&decided)));
+        refusals
     }
 
     fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError> {
@@ -219,25 +262,65 @@ impl Engine for Linux {
             .kernel(&scenario.stack)
             .ok_or_else(|| RunError::Failed(format!("no kernel for {}", scenario.stack)))?;
         let cache = self.cache.as_deref().map_err(|why| RunError::Failed(why.clone()))?;
-        let programs = programs(cache, scenario).map_err(RunError::Failed)?;
         let agent = tools::agent(cache).map_err(RunError::Failed)?;
-        let plan = plan::Plan::new(scenario, &programs);
-        let capture = watch.capture();
-        let points = capture.as_ref().map_or_else(Vec::new, |_| Point::all(scenario));
-        let kept = capture.as_ref().map_or_else(String::new, |wish| {
-            plan::captures(scenario, &points, captures::snap(wish))
-        });
-        let text = format!("{}{kept}", plan.text);
-        let outcome = guest::run(kernel, &agent, &text, &plan, scenario, watch)?;
-        if let Some(wish) = &capture {
-            captures::write(wish, &points, scenario, outcome.stamps.folder())?;
-        }
-        let tables = record::tables(scenario, &plan, &outcome)?;
+        let (tables, unrecorded) = if around::is_around(scenario) {
+            (self.run_around(kernel, cache, &agent, scenario, watch)?, Vec::new())
+        } else {
+            within(kernel, cache, &agent, scenario, watch)?
+        };
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),
             detail: format!("kernel {}, configuration {}", kernel.id(), kernel.config),
         };
-        Ok(Run { scenario: Arc::clone(scenario), engine, tables, unrecorded: plan.unrecorded })
+        Ok(Run { scenario: Arc::clone(scenario), engine, tables, unrecorded })
+    }
+}
+
+/// A run in which everything is within one kernel: the tables, and what it could not record.
+fn within(
+    kernel: &Kernel,
+    cache: &Path,
+    agent: &tools::Agent,
+    scenario: &Scenario,
+    watch: &dyn Watch,
+) -> Result<(Vec<Table>, Vec<Unsupported>), RunError> {
+    let programs = programs(cache, scenario).map_err(RunError::Failed)?;
+    let plan = plan::Plan::new(scenario, &programs, Wires::Pairs);
+    let capture = watch.capture();
+    let points = capture.as_ref().map_or_else(Vec::new, |_| Point::all(scenario));
+    let kept = capture
+        .as_ref()
+        .map_or_else(String::new, |wish| plan::captures(scenario, &points, captures::snap(wish)));
+    let text = format!("{}{kept}", plan.text);
+    let outcome = guest::run(kernel, agent, &text, &plan, scenario, watch)?;
+    if let Some(wish) = &capture {
+        captures::write(wish, &points, scenario, outcome.stamps.folder())?;
+    }
+    let tables = record::tables(scenario, &plan, &outcome)?;
+    Ok((tables, plan.unrecorded))
+}
+
+impl Linux {
+    /// A run in which the kernel is the hosts of flows, and the simulator what is between them.
+    fn run_around(
+        &self,
+        kernel: &Kernel,
+        cache: &Path,
+        agent: &tools::Agent,
+        scenario: &Scenario,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Table>, RunError> {
+        let decided = Arc::new(around::decided(scenario));
+        let own = around::of_kernel(&decided);
+        let programs = programs(cache, &own).map_err(RunError::Failed)?;
+        let plan = plan::Plan::new(&own, &programs, Wires::Cards);
+        let simulation = self.sim.begin_around(&decided, watch.capture().as_ref())?;
+        let mut world = around::Around::new(simulation, &decided, &own, watch);
+        let (samples, answers) = guest::run_around(kernel, agent, &plan, &own, &mut world)?;
+        let (simulation, trace) = world.into_parts();
+        let simulated = simulation.finish()?;
+        let own = record::own_tables(&own, &plan, &trace, &samples, answers.as_ref());
+        Ok(together(simulated, own))
     }
 }

@@ -113,7 +113,24 @@ pub(crate) fn tables(
     Ok(Writer::new(scenario, plan, &trace).write(&outcome.samples, outcome.answers.as_ref()))
 }
 
+/// The tables of a kernel's own flows, of which the stamps tell what passed its cards. What the simulator knows of them is
+/// left to it: their packets, their one-way delays, queues and events.
+pub(crate) fn own_tables(
+    scenario: &Scenario,
+    plan: &Plan,
+    trace: &Trace,
+    samples: &Samples,
+    answers: Option<&Answers>,
+) -> Vec<Table> {
+    let writer = Writer { is_around: true, ..Writer::new(scenario, plan, trace) };
+    let mut tables = writer.write(samples, answers);
+    tables.retain(|table| table.schema().name != "delays");
+    tables
+}
+
 struct Writer<'a> {
+    /// Whether the simulator records queues, events and packets.
+    is_around: bool,
     scenario: &'a Scenario,
     plan: &'a Plan,
     trace: &'a Trace,
@@ -185,6 +202,7 @@ impl<'a> Writer<'a> {
         let elements = elements.chain(plan.policers.iter().map(String::as_str));
         let n = scenario.flows.len();
         Self {
+            is_around: false,
             scenario,
             plan,
             trace,
@@ -231,6 +249,7 @@ impl<'a> Writer<'a> {
                     self.event(*at, "end", &subject, reason);
                     self.completed(*at, *flow, reason);
                 }
+                Sample::Event { .. } if self.is_around => {}
                 Sample::Event { at, event } => {
                     // The agent tells of each command; an event's actions are told in their order.
                     let spec = &scenario.events[*event];
@@ -718,9 +737,11 @@ impl<'a> Writer<'a> {
         }
         for (i, flow) in self.scenario.flows.iter().enumerate() {
             let trace = &self.trace.flows[i];
-            add(&flow.name, "packets_sent", trace.sent as f64);
-            add(&flow.name, "packets_arrived", trace.arrived as f64);
-            add(&flow.name, "packets_dropped", trace.dropped as f64);
+            if !self.is_around {
+                add(&flow.name, "packets_sent", trace.sent as f64);
+                add(&flow.name, "packets_arrived", trace.arrived as f64);
+                add(&flow.name, "packets_dropped", trace.dropped as f64);
+            }
             let counts = trace.steps.last().copied().unwrap_or_default();
             if let Some(s) = self.last_tcp.get(&i) {
                 // TCPI_OPT_ECN says that the connection agreed on ECN.

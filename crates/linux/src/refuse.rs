@@ -8,8 +8,8 @@ use crate::places::element_at;
 use crate::{middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
-    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program, Pulse,
-    Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
+    Action, By, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program,
+    Pulse, Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
 use std::borrow::Cow;
@@ -71,6 +71,14 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
         }
     }
     for flow in &scenario.flows {
+        if flow.by == Some(By::Sojourn) {
+            refusals.add(
+                Feature::HostsBy(By::Sojourn),
+                &Place::Flow(flow.name.clone()),
+                "its packets pass hops that are by the kernel",
+                "write by = \"sojourn\" for the hops, too",
+            );
+        }
         of_flow(&mut refusals, kernel, scenario, flow);
     }
     if scenario.flows.len() > 4096 {
@@ -87,6 +95,45 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     if let (Some(_), Ok(cache)) = (kernel, here.cache) {
         commands(&mut refusals, here.engine, cache, scenario);
     }
+    refusals.0
+}
+
+/// Everything that stands against running the kernel's part of a scenario round the simulator's hops, which are refused
+/// elsewhere.
+pub(crate) fn refuse_around(
+    here: &Here<'_>,
+    decided: &Scenario,
+    own: &Scenario,
+) -> Vec<Unsupported> {
+    let mut refusals = Refusals(Vec::new());
+    for hop in decided.hops.iter().filter(|hop| hop.by != Some(By::Sojourn)) {
+        refusals.add(
+            Feature::HopsBy(By::Kernel),
+            &Place::Hop(hop.name.clone()),
+            "other hops are by sojourn, and all hops of a run are by the same",
+            "write by = \"sojourn\", or leave it out everywhere",
+        );
+    }
+    if own.flows.is_empty() {
+        refusals.add(
+            Feature::HostsBy(By::Sojourn),
+            &Place::Flows,
+            "no flow's hosts are by a kernel",
+            "run it on the simulator: --engine sim",
+        );
+    }
+    if let Some(kernel) = here.kernel.filter(|kernel| !kernel.cards) {
+        refusals.add(
+            Feature::HopsBy(By::Sojourn),
+            &Place::Experiment,
+            &format!(
+                "kernel {} was built without network cards that lead out of it",
+                kernel.label()
+            ),
+            "build it anew: sojourn linux build",
+        );
+    }
+    refusals.0.extend(refuse(here, own));
     refusals.0
 }
 

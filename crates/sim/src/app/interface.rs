@@ -40,7 +40,7 @@ pub trait App: core::fmt::Debug + Send {
         false
     }
 
-    /// Whether its hosts are outside of the simulator ([`crate::Simulation::detach`]): whoever runs them records when its
+    /// Whether its hosts are outside of the simulator ([`By::Kernel`](sojourn_model::By::Kernel)): whoever runs them records when its
     /// flow starts and ends, and what it measures.
     fn is_elsewhere(&self) -> bool {
         false

@@ -1,32 +1,22 @@
-//! Flows whose hosts are outside of the simulator.
+//! Flows whose hosts are outside of the simulator ([`By::Kernel`](sojourn_model::By::Kernel)).
 //!
 //! Whoever runs such hosts keeps time with the run: it advances the run to the time at which a host acts, sends the host's
 //! frames, and takes those that have come. [`Simulation::next_event`] says how far a host may go by itself.
 
 use super::Simulation;
-use crate::app::Elsewhere;
 use crate::host::HostTx;
 use crate::network::HandedOut;
 use crate::packet::Packet;
-use sojourn_engine::RunError;
 use sojourn_units::Time;
 use sojourn_wire::Frame;
 
 impl Simulation {
-    /// Takes both hosts of a flow out of the simulator. What the flow says of its start, its end and its path stays.
-    ///
-    /// # Errors
-    /// There is no such flow, or it has started.
-    pub fn detach(&mut self, flow: &str) -> Result<(), RunError> {
-        self.set_app(flow, Box::new(Elsewhere))
-    }
-
     /// When something happens next; [`Time::NEVER`] if nothing does.
     pub fn next_event(&self) -> Time {
         self.network.agenda.next().0
     }
 
-    /// A host of a detached flow sends a frame, now: the host that receives the flow's data if `from_receiver`, else the one
+    /// A host of such a flow sends a frame, now: the host that receives the flow's data if `from_receiver`, else the one
     /// that sends it. Queues tell connections apart by their numbers; the flow's own is 0.
     ///
     /// # Panics
@@ -39,7 +29,7 @@ impl Simulation {
         HostTx::new(self.now, host, &mut self.network).send(packet);
     }
 
-    /// The next of the frames that have come to hosts of detached flows, in the order of their arrival.
+    /// The next of the frames that have come to hosts of such flows, in the order of their arrival.
     pub fn take_frame(&mut self) -> Option<HandedOut> {
         self.network.observer.handed_out.pop_front()
     }

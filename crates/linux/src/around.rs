@@ -1,0 +1,316 @@
+//! Kernels as hosts round the simulator's queues: who is a kernel, and the world that the kernel's cards are in.
+//!
+//! The kernel has two network cards, one in the namespace of the server and one in that of the client. It takes its clock from
+//! this process ([`sojourn_guests`]), which is the simulator at the same time: what leaves a card enters the flow's path in the
+//! simulator, with modelled flows beside it, and what has passed the path enters the other card.
+//!
+//! Invariants: the simulator's time is the guest's minus the beginning of the run, which the agent announces by a frame of its
+//! own ([`Mark`]); it is exact but for the guest's own way from reading its clock to the card (below 2 µs, the same in each run).
+//! Frames of no flow are counted and go nowhere. Nothing is added to a frame's time but the host's jitter, which is the
+//! simulator's.
+
+use crate::ports::{RECEIVER_PORT, SENDER_PORT};
+use crate::programs;
+use crate::schedule;
+use crate::stamps::{Layout, Role, Stamp, Trace};
+use sojourn_engine::Watch;
+use sojourn_guests::{NEVER, World};
+use sojourn_model::{Action, At, By, Direction, Flow, Scenario, Traffic, When};
+use sojourn_sim::{HandedOut, Simulation};
+use sojourn_units::{Span, Time};
+use sojourn_wire::{Frame, Transport};
+use std::collections::HashMap;
+
+/// The server's card; the client's is the next.
+const SERVER: usize = 0;
+/// EtherType of the agent's frame with the beginning of its clock (IEEE 802, for local experiments), and what it begins with.
+const MARK: [u8; 2] = [0x88, 0xb5];
+const MAGIC: &[u8; 8] = b"sojourn\0";
+
+/// Whether the hops of a scenario are the simulator's.
+pub(crate) fn is_around(scenario: &Scenario) -> bool {
+    scenario.hops.iter().any(|hop| hop.by == Some(By::Sojourn))
+}
+
+/// The scenario with who carries out each hop and each flow's hosts, as this engine chooses.
+pub(crate) fn decided(scenario: &Scenario) -> Scenario {
+    let mut decided = scenario.clone();
+    for flow in &mut decided.flows {
+        flow.by.get_or_insert(By::Kernel);
+    }
+    decided
+}
+
+/// The part of a decided scenario that is the kernel's: hosts with a wire between them, and the events that are theirs.
+pub(crate) fn of_kernel(decided: &Scenario) -> Scenario {
+    let mut own = decided.clone();
+    own.hops.clear();
+    own.flows.retain(|flow| flow.by == Some(By::Kernel));
+    for flow in &mut own.flows {
+        flow.hops.clear();
+    }
+    let is_own = |name: &String| own.flows.iter().any(|flow| flow.name == *name);
+    own.events.retain_mut(|event| {
+        event.actions.retain(|action| match action {
+            Action::StartFlow { flow } | Action::StopFlow { flow } => is_own(flow),
+            _ => false,
+        });
+        // What an event follows may be no part of this.
+        if let Some(at) = schedule::time_of(decided, &event.when) {
+            let at = at.as_nanos() as i64 - decided.warmup.as_nanos() as i64;
+            event.when = When::At(At::from_nanos(at));
+        }
+        !event.actions.is_empty()
+    });
+    own.phases.clear();
+    own
+}
+
+/// The frame by which the agent announces the beginning of the run's clock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Mark {
+    /// The guest's time when it sent the frame, nanoseconds.
+    now: u64,
+    /// The guest's time when the run begins.
+    begins: u64,
+}
+
+impl Mark {
+    fn read(frame: &[u8]) -> Option<Self> {
+        let content = frame.get(14..).filter(|_| frame[12..14] == MARK)?;
+        let content = content.strip_prefix(MAGIC)?;
+        let word = |at: usize| Some(u64::from_ne_bytes(content.get(at..at + 8)?.try_into().ok()?));
+        Some(Self { now: word(0)?, begins: word(8)? })
+    }
+}
+
+/// What a frame of a kernel's flow is: the flow by its number in the kernel's scenario, and what the stamps say.
+fn stamp_of(frame: &Frame, flows: &[Flow]) -> Option<Stamp> {
+    let bytes = frame.bytes();
+    let [source, destination] = frame.addresses();
+    let is_v6 = source.len() == 16;
+    let ip = bytes.get(14..)?;
+    let tos = frame.dscp().tos(frame.ecn());
+    let id = if is_v6 { 0 } else { u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]) };
+    let l4 = bytes.get(bytes.len().checked_sub(frame.l4_len())?..)?;
+    let long = |at: usize| l4.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
+    let word = |at: usize| l4.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
+    let blank = Stamp {
+        at: 0,
+        seq: 0,
+        ack: 0,
+        tap: 0,
+        flow: 0,
+        id,
+        length: (frame.l4_len() + if is_v6 { 40 } else { 20 }) as u16,
+        tos,
+        flags: 0,
+        protocol: ip[if is_v6 { 6 } else { 9 }],
+        way: 0,
+        connection: 0,
+    };
+    let flow_of = |number: usize| flows.get(number).map(|_| number as u16);
+    if let Some((number, from_server)) = programs::owner(source, destination, flows) {
+        let is_way = |direction| if from_server == (direction == Direction::Down) { 0 } else { 1 };
+        let way = is_way(flows[number].direction);
+        let ports = frame.ports().map(|[from, to]| {
+            let [server, client] = if from_server { [from, to] } else { [to, from] };
+            u32::from(server) << 16 | u32::from(client)
+        });
+        let tcp = frame.tcp();
+        let udp = u16::from(frame.transport() == Some(Transport::Udp)) * 8;
+        let hash = l4.iter().fold(0x811c_9dc5_u32, |hash, byte| {
+            (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+        });
+        return Some(Stamp {
+            flow: number as u16,
+            way,
+            connection: ports.unwrap_or(u32::MAX),
+            seq: tcp.map_or(hash, |tcp| tcp.seq),
+            ack: tcp.map_or(0, |tcp| tcp.ack),
+            flags: tcp.map_or(0, |tcp| tcp.flags),
+            id: if is_v6 && tcp.is_some() { word(16)? } else { id },
+            length: tcp.map_or((l4.len() as u16).saturating_sub(udp), |tcp| tcp.payload as u16),
+            ..blank
+        });
+    }
+    if frame.transport().is_none() {
+        // Echo requests and replies (RFC 792, RFC 4443).
+        let [request, reply] = if is_v6 { [128, 129] } else { [8, 0] };
+        let kind = *l4.first()?;
+        let flow = flow_of(word(4)?.into())?;
+        let is_ping = matches!(flows[usize::from(flow)].traffic, Traffic::Ping(_));
+        let way = u8::from(kind == reply);
+        let seq = word(6)?.into();
+        return (is_ping && (kind == request || kind == reply)).then_some(Stamp {
+            flow,
+            seq,
+            way,
+            ..blank
+        });
+    }
+    let [from, to] = frame.ports()?.map(usize::from);
+    let way = u8::from(from < SENDER_PORT);
+    let [tx, rx] = if way == 1 { [to, from] } else { [from, to] };
+    let number = tx.checked_sub(SENDER_PORT)?;
+    let flow = flow_of(number)?;
+    let is_short = matches!(flows[number].traffic, Traffic::ShortFlows(_));
+    if !is_short && rx.checked_sub(RECEIVER_PORT) != Some(number) {
+        return None;
+    }
+    let connection = if is_short { (tx as u32) << 16 | rx as u32 } else { 0 };
+    let stamp = Stamp { flow, way, connection, ..blank };
+    Some(match frame.tcp() {
+        Some(tcp) => Stamp {
+            seq: tcp.seq,
+            ack: tcp.ack,
+            flags: tcp.flags,
+            id: if is_v6 { word(16)? } else { id },
+            length: tcp.payload as u16,
+            ..stamp
+        },
+        None => Stamp { seq: long(8)?, ..stamp },
+    })
+}
+
+/// The taps of [`layout`]: data and answers enter the way down, leave it, and the same of the way up.
+fn tap(enters: bool, down: bool) -> u16 {
+    2 * u16::from(!down) + u16::from(!enters)
+}
+
+/// Each way between the cards is as one queue; its taps are the cards.
+pub(crate) fn layout(own: &Scenario) -> Layout {
+    let roles = (0..4).map(|tap| {
+        let (enters, down) = (tap % 2 == 0, tap < 2);
+        let of_flow = |flow: &Flow| {
+            let is_data = down == (flow.direction == Direction::Down);
+            Role {
+                first: (enters && is_data).then_some(Some(0)),
+                last: !enters && is_data,
+                back: !enters && !is_data,
+                back_first: enters && !is_data,
+            }
+        };
+        own.flows.iter().map(of_flow).collect()
+    });
+    Layout {
+        taps: vec![(0, true), (0, false), (1, true), (1, false)],
+        roles: roles.collect(),
+        queues: 2,
+        flows: own.flows.len(),
+        step: own.sample_interval.as_nanos(),
+        off: vec![Vec::new(); 2],
+    }
+}
+
+/// The simulator as the world of the kernel's cards.
+pub(crate) struct Around<'a> {
+    simulation: Simulation,
+    own: &'a Scenario,
+    /// The numbers of the kernel's flows in the whole scenario.
+    numbers: Vec<usize>,
+    watch: &'a dyn Watch,
+    /// The calendar's time at which the run begins.
+    begins: Option<u64>,
+    layout: Layout,
+    trace: Trace,
+    /// The numbers of connections besides a flow's own.
+    connections: HashMap<(u16, u32), u32>,
+    /// Frames that are of no flow.
+    strange: u64,
+}
+
+impl<'a> Around<'a> {
+    pub(crate) fn new(
+        simulation: Simulation,
+        decided: &Scenario,
+        own: &'a Scenario,
+        watch: &'a dyn Watch,
+    ) -> Self {
+        let is_own = |flow: &Flow| flow.by == Some(By::Kernel);
+        let numbers = (0..decided.flows.len()).filter(|&i| is_own(&decided.flows[i])).collect();
+        let layout = layout(own);
+        let trace = Trace::new(&layout);
+        let connections = HashMap::new();
+        let (begins, strange) = (None, 0);
+        Self { simulation, own, numbers, watch, begins, layout, trace, connections, strange }
+    }
+
+    /// The run of the simulator, and what the stamps tell.
+    pub(crate) fn into_parts(mut self) -> (Simulation, Trace) {
+        self.trace.finish(&self.layout);
+        (self.simulation, self.trace)
+    }
+
+    /// A time of the calendar on the run's clock, unless the run has not begun.
+    fn clock(&self, now: u64) -> Option<Time> {
+        now.checked_sub(self.begins?).map(Time::from_nanos)
+    }
+
+    fn note(&mut self, now: Time, stamp: &Stamp, enters: bool, down: bool) {
+        let stamp = Stamp { at: now.as_nanos(), tap: tap(enters, down), ..*stamp };
+        self.trace.take(&stamp, &self.layout);
+    }
+}
+
+impl World for Around<'_> {
+    fn next(&mut self) -> u64 {
+        let next = self.simulation.next_event();
+        match self.begins {
+            Some(begins) if next <= self.simulation.end() => begins + next.as_nanos(),
+            _ => NEVER,
+        }
+    }
+
+    fn advance(&mut self, now: u64) -> Result<(), String> {
+        let Some(at) = self.clock(now) else { return Ok(()) };
+        self.simulation.advance_to(at).map_err(|e| e.to_string())
+    }
+
+    fn arrived(&mut self) -> Option<(usize, Vec<u8>)> {
+        let HandedOut { flow, to_sender, frame } = self.simulation.take_frame()?;
+        let number = self.numbers.iter().position(|&own| own == flow)?;
+        let down = to_sender == (self.own.flows[number].direction == Direction::Up);
+        if let Some(stamp) = stamp_of(&frame, &self.own.flows) {
+            self.note(self.simulation.now(), &stamp, false, down);
+        }
+        Some((usize::from(down), frame.into_bytes()))
+    }
+
+    fn sent(&mut self, now: u64, card: usize, bytes: Vec<u8>) -> Result<(), String> {
+        if let Some(mark) = Mark::read(&bytes) {
+            let ahead = mark.begins.saturating_sub(mark.now);
+            self.begins = Some(now + ahead);
+            return Ok(());
+        }
+        let (Some(at), frame) = (self.clock(now), Frame::new(bytes)) else { return Ok(()) };
+        let stamp = stamp_of(&frame, &self.own.flows);
+        let down = card == SERVER;
+        let is_its = |stamp: &Stamp| {
+            let flow = &self.own.flows[usize::from(stamp.flow)];
+            (stamp.way == 0) == (down == (flow.direction == Direction::Down))
+        };
+        let Some(stamp) = stamp.filter(is_its) else {
+            self.strange += 1;
+            return Ok(());
+        };
+        self.simulation.advance_to(at).map_err(|e| e.to_string())?;
+        self.note(at, &stamp, true, down);
+        let connection = if stamp.connection == 0 {
+            0
+        } else {
+            let next = self.connections.len() as u32 + 1;
+            *self.connections.entry((stamp.flow, stamp.connection)).or_insert(next)
+        };
+        let flow = self.numbers[usize::from(stamp.flow)];
+        self.simulation.send_frame(flow, stamp.way == 1, connection, frame);
+        Ok(())
+    }
+
+    fn goes_on(&mut self, now: u64) -> bool {
+        if let Some(at) = self.clock(now) {
+            self.watch.progress(Span::from_nanos(at.as_nanos()));
+        }
+        !self.watch.cancelled()
+    }
+}
