@@ -111,8 +111,7 @@ fn stamp_of(frame: &Frame, flows: &[Flow]) -> Option<Stamp> {
     };
     let flow_of = |number: usize| flows.get(number).map(|_| number as u16);
     if let Some((number, from_server)) = programs::owner(source, destination, flows) {
-        let is_way = |direction| if from_server == (direction == Direction::Down) { 0 } else { 1 };
-        let way = is_way(flows[number].direction);
+        let way = u8::from(from_server != (flows[number].direction == Direction::Down));
         let ports = frame.ports().map(|[from, to]| {
             let [server, client] = if from_server { [from, to] } else { [to, from] };
             u32::from(server) << 16 | u32::from(client)
@@ -143,8 +142,8 @@ fn stamp_of(frame: &Frame, flows: &[Flow]) -> Option<Stamp> {
         let way = u8::from(kind == reply);
         let seq = word(6)?.into();
         return (is_ping && (kind == request || kind == reply)).then_some(Stamp {
-            flow,
             seq,
+            flow,
             way,
             ..blank
         });

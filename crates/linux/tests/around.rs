@@ -64,6 +64,65 @@ fn main() {
         })
         .with_ignored_flag(!there)
     };
-    let trials = vec![trial("one_flow_fills_the_link", one_flow_fills_the_link)];
+    let trials =
+        vec![trial("one_flow_fills_the_link", one_flow_fills_the_link), trial("dump", dump)];
     libtest_mimic::run(&arguments, trials).exit();
+}
+#[allow(dead_code)]
+fn dump() {
+    let flows = "[[flow]]\nname = \"cubic\"\ncc = \"cubic\"\n[[flow]]\nname = \"reno\"\ncc = \"reno\"\n[[flow]]\nname = \"up\"\ncc = \"cubic\"\ndirection = \"up\"\nstart = \"3s\"\nbytes = \"3MB\"\n";
+    for q in ["pfifo limit 200", "fq_codel", "cobalt", "dualpi2"] {
+        for engine in ["sim", "within", "around"] {
+            let by = match engine {
+                "sim" => "",
+                "within" => "by = \"kernel\"\n",
+                _ => "by = \"sojourn\"\n",
+            };
+            let hop = format!("{by}rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"{q}\"\n");
+            let s = scenario(&hop, flows, 20);
+            let run = if engine == "sim" {
+                sojourn_sim::Sim::new().run(&Arc::new(s.clone()), &()).unwrap()
+            } else {
+                let linux = Linux::new();
+                let r = linux.refuse(&s);
+                if !r.is_empty() {
+                    eprintln!("{q} {engine}: {}", r[0]);
+                    continue;
+                }
+                linux.run(&Arc::new(s.clone()), &()).unwrap()
+            };
+            let g = |f: &str| mean(&column(&run, "flows", "flow", f, "goodput_bps", 2.0)) / 1e6;
+            let c = |f: &str, c: &str| mean(&column(&run, "flows", "flow", f, c, 2.0));
+            eprintln!(
+                "{q:16} {engine:7} cubic {:.3} reno {:.3} up {:.2} srtt {:.2} rtt {:.2} queue {:.4} ms",
+                g("cubic"),
+                g("reno"),
+                g("up"),
+                c("cubic", "srtt_s") * 1e3,
+                c("cubic", "rtt_s") * 1e3,
+                1e3 * mean(&column(
+                    &run,
+                    "queues",
+                    "queue",
+                    "bottleneck.down.qdisc",
+                    "sojourn_mean_s",
+                    2.0
+                ))
+            );
+            let e = run.table("events").unwrap();
+            for i in 0..e.len() {
+                eprintln!(
+                    "   {} {} {} {}",
+                    e.f64("t_s")[i],
+                    e.text("what").get(i),
+                    e.text("subject").get(i),
+                    e.text("detail").get(i)
+                );
+            }
+            for t in &run.tables {
+                eprint!(" {}={}", t.schema().name, t.len());
+            }
+            eprintln!();
+        }
+    }
 }
