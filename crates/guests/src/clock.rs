@@ -126,6 +126,9 @@ pub struct Clock {
     pub request: u64,
     /// Up to where it may run by itself, once it has been given a time.
     pub free: Option<u64>,
+    /// Whether it shares the calendar's memory: it then says its time and its request there, and neither WAIT nor RUN has an
+    /// answer.
+    pub shares: bool,
     /// The calendar's time at its start, where its own clock is 0.
     offset: u64,
     /// The number of the last message to it.
@@ -162,7 +165,15 @@ pub enum Asks {
 
 impl Default for Clock {
     fn default() -> Self {
-        Self { state: State::Absent, request: NEVER, free: None, offset: 0, seq: 0, open: 0 }
+        Self {
+            state: State::Absent,
+            request: NEVER,
+            free: None,
+            shares: false,
+            offset: 0,
+            seq: 0,
+            open: 0,
+        }
     }
 }
 
@@ -197,30 +208,18 @@ impl Clock {
                 Ok((None, Asks::Answered(message.seq)))
             }
             Op::Request => {
-                self.request = if message.time >= IDLE {
-                    NEVER
-                } else {
-                    // A request of the past is one for now.
-                    message.time.saturating_add(self.offset).max(now)
-                };
+                self.ask(message.time.saturating_add(self.offset), now);
                 Ok((answer(0), Asks::Requested))
             }
             Op::Wait if self.state == State::Running => {
                 (self.state, self.free) = (State::Waiting, None);
-                Ok((answer(0), Asks::Nothing))
+                Ok((answer(0).filter(|_| !self.shares), Asks::Nothing))
             }
             Op::Start | Op::Wait => Err(Misplaced::Order(self.state)),
             Op::Get => Ok((answer(now - self.offset), Asks::Nothing)),
             Op::Update => {
                 let time = message.time.saturating_add(self.offset);
-                let end = self.free.unwrap_or(NEVER).max(now);
-                if self.state != State::Running {
-                    return Err(Misplaced::Order(self.state));
-                }
-                if time < now || time > end {
-                    return Err(Misplaced::Time(time, now));
-                }
-                Ok((answer(0), Asks::Time(time)))
+                self.reaches(time, now).map(|()| (answer(0), Asks::Time(time)))
             }
             Op::GetTod => Ok((answer(tod.saturating_add(now)), Asks::Nothing)),
             Op::Broadcast => Ok((answer(0), Asks::Nothing)),
@@ -228,16 +227,39 @@ impl Clock {
         }
     }
 
-    /// The guest starts at the calendar's time: the answer to its START.
-    pub fn begin(&mut self, now: u64) -> Option<Message> {
+    /// The guest wants to run at a time of the calendar. A request of the past is one for now.
+    pub fn ask(&mut self, time: u64, now: u64) {
+        self.request = if time >= IDLE { NEVER } else { time.max(now) };
+    }
+
+    /// The guest, which runs, says that it has come to a time of the calendar.
+    ///
+    /// # Errors
+    /// If it does not run, or cannot have come there.
+    pub fn reaches(&self, time: u64, now: u64) -> Result<(), Misplaced> {
+        if self.state != State::Running {
+            return Err(Misplaced::Order(self.state));
+        }
+        let end = self.free.unwrap_or(NEVER).max(now);
+        if (now..=end).contains(&time) { Ok(()) } else { Err(Misplaced::Time(time, now)) }
+    }
+
+    /// The guest starts at the calendar's time: the answer to its START, with its number in the shared memory.
+    pub fn begin(&mut self, now: u64, number: u16) -> Option<Message> {
         let State::Started(seq) = self.state else { return None };
         (self.state, self.offset, self.request) = (State::Running, now, NEVER);
-        Some(Message { op: Op::Ack, seq, time: 0 })
+        Some(Message { op: Op::Ack, seq, time: number.into() })
     }
 
     /// Lets the guest run at the calendar's time, as far as `free`, which is not included.
     pub fn run(&mut self, now: u64, free: u64) -> [Option<Message>; 2] {
         (self.state, self.request) = (State::Running, NEVER);
+        if self.shares {
+            self.free = Some(free);
+            let run = self.send(Op::Run, now - self.offset);
+            self.open -= 1;
+            return [None, Some(run)];
+        }
         let free = (free != NEVER).then(|| self.set_free(free));
         [free, Some(self.send(Op::Run, now - self.offset))]
     }
@@ -274,7 +296,7 @@ mod tests {
     fn a_guest_runs_when_it_asked_to() {
         let mut clock = Clock::default();
         assert_eq!(clock.take(&of(Op::Start, 7, 1), 1000, 0), Ok((None, Asks::Nothing)));
-        assert_eq!(clock.begin(1000), Some(of(Op::Ack, 7, 0)));
+        assert_eq!(clock.begin(1000, 0), Some(of(Op::Ack, 7, 0)));
         let (answer, asks) = clock.take(&of(Op::Request, 8, 50), 1000, 0).unwrap();
         assert_eq!((answer, asks), (Some(of(Op::Ack, 8, 0)), Asks::Requested));
         assert_eq!(clock.request, 1050);
@@ -303,7 +325,7 @@ mod tests {
     fn an_idle_guest_has_no_request() {
         let mut clock = Clock::default();
         clock.take(&of(Op::Start, 1, 1), 0, 0).unwrap();
-        clock.begin(0);
+        clock.begin(0, 0);
         clock.take(&of(Op::Request, 2, i64::MAX as u64), 0, 0).unwrap();
         assert_eq!(clock.request, NEVER);
         assert_eq!(clock.run(5, NEVER)[0], None);
@@ -316,9 +338,25 @@ mod tests {
         assert_eq!(before, Err(Misplaced::Order(State::Absent)));
         clock.take(&of(Op::Start, 1, 1), 0, 0).unwrap();
         assert!(clock.take(&of(Op::Start, 2, 1), 0, 0).is_err());
-        clock.begin(0);
+        clock.begin(0, 0);
         assert!(clock.take(&of(Op::Start, 2, 1), 0, 0).is_err());
         assert_eq!(clock.take(&of(Op::Run, 2, 1), 0, 0), Err(Misplaced::Ours));
+    }
+
+    /// Neither RUN nor WAIT has an answer then, and no end of the free time is sent.
+    #[test]
+    fn a_guest_that_shares_memory_says_less() {
+        let mut clock = Clock::default();
+        clock.take(&of(Op::Start, 1, 1), 10, 0).unwrap();
+        assert_eq!(clock.begin(10, 1), Some(of(Op::Ack, 1, 1)));
+        clock.shares = true;
+        assert_eq!(clock.take(&of(Op::Wait, 2, 0), 10, 0), Ok((None, Asks::Nothing)));
+        clock.ask(50, 10);
+        assert_eq!(clock.request, 50);
+        assert_eq!(clock.run(50, 70), [None, Some(of(Op::Run, 1, 40))]);
+        assert_eq!(clock.reaches(70, 50), Ok(()));
+        assert_eq!(clock.reaches(71, 50), Err(Misplaced::Time(71, 50)));
+        assert_eq!(clock.take(&of(Op::Ack, 1, 0), 50, 0), Err(Misplaced::Answer(1, None)));
     }
 
     proptest! {
@@ -335,7 +373,7 @@ mod tests {
                     now = time;
                 }
                 if matches!(clock.state, State::Started(_)) {
-                    clock.begin(now);
+                    clock.begin(now, 0);
                 }
                 if clock.state == State::Waiting && clock.request != NEVER {
                     now = now.max(clock.request);

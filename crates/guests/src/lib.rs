@@ -23,6 +23,7 @@ mod link;
 mod memory;
 pub mod nic;
 pub mod ring;
+mod shared;
 pub mod vhost;
 
 pub use calendar::{Calendar, Error, Plugged, World};

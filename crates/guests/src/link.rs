@@ -4,9 +4,10 @@
 //! stay in their order.
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendFlags, recvmsg, send,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, send, sendmsg,
 };
-use std::io::{self, IoSliceMut};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
@@ -78,6 +79,25 @@ impl Link {
     /// Takes the descriptors that have come.
     pub(crate) fn files(&mut self) -> Vec<OwnedFd> {
         std::mem::take(&mut self.files)
+    }
+
+    /// Sends a message with two descriptors; false if the other end is closed.
+    pub(crate) fn send_with(
+        &mut self,
+        bytes: &[u8],
+        files: [BorrowedFd<'_>; 2],
+    ) -> io::Result<bool> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(2))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&files));
+        match sendmsg(&self.socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL) {
+            Ok(sent) => self.send(&bytes[sent..]),
+            Err(rustix::io::Errno::PIPE | rustix::io::Errno::CONNRESET) => {
+                self.over = true;
+                Ok(false)
+            }
+            Err(e) => Err(e.into()),
+        }
     }
 
     /// Sends a message; false if the other end is closed.

@@ -122,13 +122,6 @@ impl Guest {
     }
 }
 
-impl Guest {
-    /// The core that it stays on.
-    fn core(&self) -> Option<&Core> {
-        self.held.0.as_ref()
-    }
-}
-
 impl Drop for Guest {
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(Some(_))) {
@@ -237,15 +230,22 @@ pub(crate) fn run_around(
     let patience = programs::cpu_limit(scenario).map_or(PATIENCE, |(_, limit)| limit);
     let cards = CARDS.to_vec();
     let plugged = [Plugged { name: kernel.label(), cards }];
-    let calendar = Calendar::new(at, &plugged, BEGINNING, patience.as_secs());
+    let calendar =
+        Calendar::new(at, &plugged, BEGINNING, patience.as_secs()).and_then(Calendar::sharing);
     let mut calendar = calendar.map_err(|e| RunError::Failed(e.to_string()))?;
     let clock = calendar.arguments(0);
-    let guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input, &clock)
+    let mut guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input, &clock)
         .map_err(|e| failed("cannot start the kernel", &e))?;
+    let (core, mut has_gone) = (guest.held.0.as_ref(), false);
     let ended = {
         // Guest and calendar hand over to each other at each message: on one core that is a switch.
-        let _stay = guest.core().map(Core::stay);
-        calendar.run(world)
+        let _stay = core.map(Core::stay);
+        let child = &mut guest.child;
+        // One that ends before it connects to the clock says nothing.
+        calendar.run(&mut Watched(world, || {
+            has_gone = matches!(child.try_wait(), Ok(Some(_)));
+            !has_gone
+        }))
     };
     drop(guest);
     let answers = answers.and_then(|serving| serving.join().ok());
@@ -261,8 +261,33 @@ pub(crate) fn run_around(
                 kernel.label()
             )))
         }
-        Err(sojourn_guests::Error::GivenUp) => Err(RunError::Cancelled),
+        Err(sojourn_guests::Error::GivenUp) if !has_gone => Err(RunError::Cancelled),
         Err(error) => Err(RunError::Failed(format!("{error}: {}", last_words(at)))),
+    }
+}
+
+/// A world that goes on as long as somebody else says so, too.
+struct Watched<'a, W, F>(&'a mut W, F);
+
+impl<W: World, F: FnMut() -> bool> World for Watched<'_, W, F> {
+    fn next(&mut self) -> u64 {
+        self.0.next()
+    }
+
+    fn advance(&mut self, now: u64) -> Result<(), String> {
+        self.0.advance(now)
+    }
+
+    fn arrived(&mut self) -> Option<(usize, Vec<u8>)> {
+        self.0.arrived()
+    }
+
+    fn sent(&mut self, now: u64, card: usize, frame: Vec<u8>) -> Result<(), String> {
+        self.0.sent(now, card, frame)
+    }
+
+    fn goes_on(&mut self, now: u64) -> bool {
+        self.0.goes_on(now) && (self.1)()
     }
 }
 
