@@ -219,6 +219,7 @@ pub(crate) fn run_around(
     agent: &Agent,
     plan: &Plan,
     scenario: &Scenario,
+    sharing: bool,
     world: &mut impl World,
 ) -> Result<(Samples, Option<Answers>), RunError> {
     let folder =
@@ -230,8 +231,8 @@ pub(crate) fn run_around(
     let patience = programs::cpu_limit(scenario).map_or(PATIENCE, |(_, limit)| limit);
     let cards = CARDS.to_vec();
     let plugged = [Plugged { name: kernel.label(), cards }];
-    let calendar =
-        Calendar::new(at, &plugged, BEGINNING, patience.as_secs()).and_then(Calendar::sharing);
+    let calendar = Calendar::new(at, &plugged, BEGINNING, patience.as_secs());
+    let calendar = if sharing { calendar.and_then(Calendar::sharing) } else { calendar };
     let mut calendar = calendar.map_err(|e| RunError::Failed(e.to_string()))?;
     let clock = calendar.arguments(0);
     let mut guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input, &clock)

@@ -59,6 +59,8 @@ pub struct Linux {
     cache: Result<PathBuf, String>,
     /// What stands between kernels where an experiment has hops by Sojourn, and models hosts beside them.
     sim: Sim,
+    /// Whether guests that can share the calendar's memory do.
+    sharing: bool,
 }
 
 /// The engine's name.
@@ -69,18 +71,24 @@ impl Linux {
     pub fn new() -> Self {
         let cache = cache::folder();
         let kernels = cache.as_deref().map(cache::kernels).unwrap_or_default();
-        Self { kernels, chosen: None, cache, sim: Sim::new() }
+        Self { kernels, chosen: None, cache, sim: Sim::new(), sharing: true }
     }
 
     /// With these kernels, and the programs that are in the user's cache.
     pub fn with_kernels(kernels: Vec<Kernel>) -> Self {
-        Self { kernels, chosen: None, cache: cache::folder(), sim: Sim::new() }
+        Self { kernels, chosen: None, cache: cache::folder(), sim: Sim::new(), sharing: true }
     }
 
     /// With this simulator between its kernels, and what was added to it.
     #[must_use]
     pub fn with_sim(self, sim: Sim) -> Self {
         Self { sim, ..self }
+    }
+
+    /// With kernels that keep their time by messages alone, as those before 6.11 do: the same results, at twice the cost.
+    #[must_use]
+    pub fn by_messages(self) -> Self {
+        Self { sharing: false, ..self }
     }
 
     /// On this kernel, by its name, its id or its hash.
@@ -230,7 +238,9 @@ impl Engine for Linux {
         let wires = if own.is_some() { Wires::Cards } else { Wires::Pairs };
         let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs, wires).text);
         let programs = programs::identity(scenario);
-        format!("kernel {}, plan {plan:016x}{programs}", kernel.id())
+        let plugins = if own.is_some() { self.sim.identity(scenario) } else { String::new() };
+        let plugins = if plugins.is_empty() { plugins } else { format!(", {plugins}") };
+        format!("kernel {}, plan {plan:016x}{programs}{plugins}", kernel.id())
     }
 
     /// What some kernel has; one scenario runs on one of them, and may be refused still.
@@ -317,7 +327,8 @@ impl Linux {
         let plan = plan::Plan::new(&own, &programs, Wires::Cards);
         let simulation = self.sim.begin_around(&decided, watch.capture().as_ref())?;
         let mut world = around::Around::new(simulation, &decided, &own, watch);
-        let (samples, answers) = guest::run_around(kernel, agent, &plan, &own, &mut world)?;
+        let (samples, answers) =
+            guest::run_around(kernel, agent, &plan, &own, self.sharing, &mut world)?;
         let (simulation, trace) = world.into_parts();
         let simulated = simulation.finish()?;
         let own = record::own_tables(&own, &plan, &trace, &samples, answers.as_ref());

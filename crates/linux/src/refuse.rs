@@ -122,6 +122,26 @@ pub(crate) fn refuse_around(
             "run it on the simulator: --engine sim",
         );
     }
+    for flow in decided.flows.iter().filter(|flow| flow.by == Some(By::Kernel)) {
+        if let Some(device) = decided.device_of(flow) {
+            refusals.add(
+                Feature::HostNic,
+                &Place::Flow(flow.name.clone()),
+                &format!("a kernel does not see what waits in {device}"),
+                "leave host_nic out, or run it on the simulator: --engine sim",
+            );
+        }
+    }
+    for (path, queue) in decided.disciplines() {
+        if queue.qdisc.split_whitespace().any(|word| word.starts_with("ack-filter")) {
+            refusals.limit(
+                "ack-filter round kernels",
+                &Place::Element(path),
+                "it does not read a kernel's acknowledgements",
+                "leave it out, or write by = \"kernel\"",
+            );
+        }
+    }
     if let Some(kernel) = here.kernel.filter(|kernel| !kernel.cards) {
         refusals.add(
             Feature::HopsBy(By::Sojourn),

@@ -387,3 +387,38 @@ fn every_suite_is_planned_or_refused() {
     }
     assert!(planned > 0 || Programs::find().is_err());
 }
+
+/// What cannot be carried out as it is divided among kernel and simulator.
+#[test]
+fn what_is_divided_in_vain_is_refused_by_name() {
+    let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
+    let text = |hops: &str, flow: &str| {
+        format!(
+            "[experiment]\nname = \"t\"\nduration = \"9s\"\n[[hop]]\nname = \"one\"\nrate = \"1mbit\"\nrtt = \"1ms\"\n{hops}\n\
+             [[flow]]\nname = \"f\"\ncc = \"cubic\"\n{flow}\n"
+        )
+    };
+    let refused = |hops: &str, flow: &str| -> Vec<String> {
+        let said = linux.refuse(&scenario(&text(hops, flow)));
+        said.iter().map(|u| format!("{}: {}", u.place, u.what)).collect()
+    };
+    let round = "qdisc = \"cobalt\"\nby = \"sojourn\"";
+    let fifo = "qdisc = \"pfifo limit 9\"";
+    assert_eq!(refused(round, ""), [] as [String; 0]);
+    assert_eq!(refused(fifo, "by = \"sojourn\""), ["flow f: hosts by sojourn"]);
+    assert_eq!(refused(round, "by = \"sojourn\""), [] as [String; 0], "the ping is a kernel's");
+    let none = "by = \"sojourn\"\n[ping]\nby = \"sojourn\"";
+    assert_eq!(refused(round, none), ["flows: hosts by sojourn"]);
+    let second =
+        format!("{round}\n[[hop]]\nname = \"two\"\nrate = \"1mbit\"\nrtt = \"1ms\"\n{fifo}");
+    assert_eq!(refused(&second, ""), ["hop two: a hop by kernel"]);
+    let filter = "qdisc = \"cake bandwidth 1mbit ack-filter\"\nby = \"sojourn\"\nshaper = \"own\"";
+    let said = refused(filter, "");
+    assert!(said.contains(&"one.down.qdisc: ack-filter round kernels".to_owned()), "{said:?}");
+    let old = Linux::with_kernels(vec![Kernel { cards: false, ..kernel("7.3.4") }]);
+    let said = old.refuse(&scenario(&text(round, "")));
+    assert!(said[0].why.contains("network cards"), "{said:?}");
+    // Elsewhere nothing but the simulator itself is there.
+    let said = sojourn_sim::Sim::new().refuse(&scenario(&text(fifo, "by = \"kernel\"")));
+    assert_eq!(said[0].to_string(), "flow f: hosts by kernel: this engine does not have it");
+}
