@@ -214,14 +214,16 @@ impl Calendar {
         Ok(self)
     }
 
-    /// What the kernel of a guest is started with, in the calendar's folder: file names are relative, since a kernel stirs its
-    /// command line into its randomness.
-    pub fn arguments(&self, guest: usize) -> Vec<String> {
+    /// What the kernel of a guest is started with, where the calendar's folder is `folder` (`../`, or nothing): names that are
+    /// relative, since a kernel stirs its command line into its randomness.
+    pub fn arguments(&self, guest: usize, folder: &str) -> Vec<String> {
         let own = (0..self.cards.len()).filter(|&card| self.cards[card].guest == guest);
         let cards = own
             .enumerate()
-            .map(|(number, card)| format!("virtio_uml.device={}:1:{number}", plug(card)));
-        std::iter::once(format!("time-travel=ext:{}:{CLOCK}", guest + 1)).chain(cards).collect()
+            .map(|(number, card)| format!("virtio_uml.device={folder}{}:1:{number}", plug(card)));
+        std::iter::once(format!("time-travel=ext:{}:{folder}{CLOCK}", guest + 1))
+            .chain(cards)
+            .collect()
     }
 
     /// The time.

@@ -123,7 +123,7 @@ impl Guest {
         }
     }
 
-    fn request(&mut self, request: u32, payload: &[u8], file: Option<OwnedFd>) -> io::Result<()> {
+    fn request(&mut self, request: u32, payload: &[u8], file: Option<&OwnedFd>) -> io::Result<()> {
         let head = [request, 1 | 8, payload.len() as u32];
         let mut bytes: Vec<u8> = head.iter().flat_map(|word| word.to_ne_bytes()).collect();
         bytes.extend_from_slice(payload);
@@ -131,7 +131,7 @@ impl Guest {
         if may > 0 {
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
             let mut control = rustix::net::SendAncillaryBuffer::new(&mut space);
-            let files: Vec<_> = file.iter().map(OwnedFd::as_fd).collect();
+            let files: Vec<_> = file.iter().map(|file| file.as_fd()).collect();
             if !files.is_empty() {
                 control.push(rustix::net::SendAncillaryMessage::ScmRights(&files));
             }
@@ -142,7 +142,7 @@ impl Guest {
     }
 
     /// Sends a request and reads the answer, and acknowledges what the clock says before it.
-    fn set(&mut self, request: u32, words: &[u32], file: Option<OwnedFd>) -> io::Result<Vec<u8>> {
+    fn set(&mut self, request: u32, words: &[u32], file: Option<&OwnedFd>) -> io::Result<Vec<u8>> {
         let payload: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
         self.request(request, &payload, file)?;
         if request == 35 {
@@ -175,10 +175,10 @@ impl Guest {
         self.set(15, &[], None)?;
         self.set(16, &[1 << 3 | 1 << 5 | 1 << 9 | 1 << 14, 0], None)?;
         let theirs = self.theirs.take().map(OwnedFd::from);
-        self.set(21, &[], theirs)?;
+        self.set(21, &[], theirs.as_ref())?;
         self.set(2, &[0, 1], None)?;
         let file = OwnedFd::from(self.memory.try_clone()?);
-        self.set(5, &[1, 0, 0, 0, 16_384, 0, 0x10_000, 0, 0, 0], Some(file))?;
+        self.set(5, &[1, 0, 0, 0, 16_384, 0, 0x10_000, 0, 0, 0], Some(&file))?;
         for (ring, [descriptors, available, used, _]) in (0..).zip(PLACES) {
             self.set(8, &[ring, 4], None)?;
             let at = |place: u64| 0x10_000 + place as u32;

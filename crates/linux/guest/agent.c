@@ -159,7 +159,7 @@ static uint64_t epoch, length, step, real_offset;
 static int epoll, log_fd = -1, stamps_fd, clock_fd;
 static FILE *samples;
 static const char *here = "";
-/* Where the clock's beginning is told to whoever carries the frames; nowhere if nobody does. */
+/* Where the clock's beginning is agreed upon with whoever carries the frames; nowhere if nobody does. */
 static const char *beginning_ns, *beginning_device;
 static char bulk[1 << 18];
 static char *log_path = FOLDER "/log";
@@ -1601,19 +1601,24 @@ static void name_first(const char *name) {
 	here = name;
 }
 
-/* Sends the frame by which whoever carries the cards' frames knows when the run's clock begins: the guest's time of sending, and
- * that of the beginning. Its type is one of those for local experiments (IEEE 802). */
-static void tell_beginning(const char *ns, const char *device) {
-	struct { uint8_t to[6], from[6]; uint16_t type; char magic[8]; uint64_t now, begins; char rest[20]; } __attribute__((packed)) frame = {
+/* Agrees on when the run's clock begins with whoever carries the cards' frames: proposes a time, with the time of the proposal,
+ * and takes the answer's, which may be later where there are other guests. The frames' type is one of those for local experiments
+ * (IEEE 802). */
+static uint64_t agree_on_beginning(const char *ns, const char *device, uint64_t proposed) {
+	struct { uint8_t to[6], from[6]; uint16_t type; char magic[8]; uint64_t now, begins; char rest[20]; } __attribute__((packed)) answer, frame = {
 		.to = {255, 255, 255, 255, 255, 255}, .from = {2}, .type = htons(0x88b5), .magic = "sojourn"};
 	enter(ns);
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
 	struct sockaddr_ll where = {.sll_family = AF_PACKET, .sll_protocol = htons(0x88b5), .sll_ifindex = (int)if_nametoindex(device), .sll_halen = 6};
 	if (fd < 0 || !where.sll_ifindex) fail("a packet socket on %s", device);
-	frame.begins = epoch;
+	if (bind(fd, (void *)&where, sizeof where)) fail("a packet socket on %s", device);
+	frame.begins = proposed;
 	frame.now = clock_ns(CLOCK_MONOTONIC);
 	if (sendto(fd, &frame, sizeof frame, 0, (void *)&where, sizeof where) != sizeof frame) fail("the frame with the beginning of the clock");
+	do if (recv(fd, &answer, sizeof answer, 0) < 0) fail("no answer about the beginning of the clock");
+	while (memcmp(answer.magic, frame.magic, sizeof frame.magic) || answer.now != frame.now);
 	close(fd);
+	return answer.begins;
 }
 
 /* A file of the run's folder with what a flow does by the clock; none by the name "-". */
@@ -1911,8 +1916,8 @@ int main(void) {
 
 	/* The run's clock begins at a whole second. */
 	epoch = (clock_ns(CLOCK_MONOTONIC) / 1000000000u + 1) * 1000000000u;
+	if (beginning_ns) epoch = agree_on_beginning(beginning_ns, beginning_device, epoch);
 	real_offset = epoch + (clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
-	if (beginning_ns) tell_beginning(beginning_ns, beginning_device);
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	watch(timer, EPOLLIN, UINT64_MAX);
 	uint64_t sample = step, told = 0;

@@ -1,13 +1,14 @@
 //! Kernels as hosts round the simulator's queues: who is a kernel, and the world that the kernel's cards are in.
 //!
-//! The kernel has two network cards, one in the namespace of the server and one in that of the client. It takes its clock from
-//! this process ([`sojourn_guests`]), which is the simulator at the same time: what leaves a card enters the flow's path in the
-//! simulator, with modelled flows beside it, and what has passed the path enters the other card.
+//! There is a guest for each stack of kernels' flows. It has two network cards, one in the namespace of the server and one in that
+//! of the client. It takes its clock from this process ([`sojourn_guests`]), which is the simulator at the same time: what leaves
+//! a card enters the flow's path in the simulator, with modelled flows beside it, and what has passed the path enters the other
+//! card.
 //!
-//! Invariants: the simulator's time is the guest's minus the beginning of the run, which the agent announces by a frame of its
-//! own ([`Mark`]); it is exact but for the guest's own way from reading its clock to the card (below 2 µs, the same in each run).
-//! Frames of no flow are counted and go nowhere. Nothing is added to a frame's time but the host's jitter, which is the
-//! simulator's.
+//! Invariants: the run begins at one time for all guests and the simulator: each agent proposes a whole second of its clock by a
+//! frame ([`Mark`]), and gets the latest of these back. A guest's clock then is the simulator's but for the guest's own way from
+//! reading it to the card (below 2 µs, the same in each run). Frames of no flow are dropped. Nothing is added to a frame's time
+//! but the host's jitter, which is the simulator's.
 
 use crate::ports::{RECEIVER_PORT, SENDER_PORT};
 use crate::programs;
@@ -41,11 +42,28 @@ pub(crate) fn decided(scenario: &Scenario) -> Scenario {
     decided
 }
 
-/// The part of a decided scenario that is the kernel's: hosts with a wire between them, and the events that are theirs.
-pub(crate) fn of_kernel(decided: &Scenario) -> Scenario {
+/// The stacks of the kernels' flows of a decided scenario, each once, in the order of the flows.
+pub(crate) fn stacks(decided: &Scenario) -> Vec<String> {
+    let mut stacks: Vec<String> = Vec::new();
+    for flow in decided.flows.iter().filter(|flow| flow.by == Some(By::Kernel)) {
+        if !stacks.contains(&flow.stack) {
+            stacks.push(flow.stack.clone());
+        }
+    }
+    stacks
+}
+
+/// Whether a flow's hosts are the kernel of this stack.
+fn is_of(flow: &Flow, stack: &str) -> bool {
+    flow.by == Some(By::Kernel) && flow.stack == stack
+}
+
+/// The part of a decided scenario that is a kernel's: hosts with a wire between them, and the events that are theirs.
+pub(crate) fn of_kernel(decided: &Scenario, stack: &str) -> Scenario {
     let mut own = decided.clone();
+    stack.clone_into(&mut own.stack);
     own.hops.clear();
-    own.flows.retain(|flow| flow.by == Some(By::Kernel));
+    own.flows.retain(|flow| is_of(flow, stack));
     for flow in &mut own.flows {
         flow.hops.clear();
     }
@@ -66,21 +84,31 @@ pub(crate) fn of_kernel(decided: &Scenario) -> Scenario {
     own
 }
 
-/// The frame by which the agent announces the beginning of the run's clock.
+/// The frame by which an agent proposes the beginning of the run's clock, and the answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Mark {
-    /// The guest's time when it sent the frame, nanoseconds.
+    /// The guest's time when it sent the proposal, nanoseconds.
     now: u64,
     /// The guest's time when the run begins.
     begins: u64,
 }
 
+/// Where a mark's content begins.
+const CONTENT: usize = 14;
+
 impl Mark {
     fn read(frame: &[u8]) -> Option<Self> {
-        let content = frame.get(14..).filter(|_| frame[12..14] == MARK)?;
+        let content = frame.get(CONTENT..).filter(|_| frame[12..14] == MARK)?;
         let content = content.strip_prefix(MAGIC)?;
         let word = |at: usize| Some(u64::from_ne_bytes(content.get(at..at + 8)?.try_into().ok()?));
         Some(Self { now: word(0)?, begins: word(8)? })
+    }
+
+    /// The same frame with this beginning.
+    fn answer(mut frame: Vec<u8>, begins: u64) -> Vec<u8> {
+        let at = CONTENT + MAGIC.len() + 8;
+        frame[at..at + 8].copy_from_slice(&begins.to_ne_bytes());
+        frame
     }
 }
 
@@ -202,43 +230,63 @@ pub(crate) fn layout(own: &Scenario) -> Layout {
     }
 }
 
-/// The simulator as the world of the kernel's cards.
+/// A guest as the world sees it.
+#[derive(Debug)]
+pub(crate) struct Kernels {
+    /// Its part of the scenario.
+    pub(crate) own: Scenario,
+    /// The numbers of its flows in the whole scenario.
+    numbers: Vec<usize>,
+    layout: Layout,
+    /// What its cards' frames tell.
+    pub(crate) trace: Trace,
+    /// The numbers of connections besides a flow's own.
+    connections: HashMap<(u16, u32), u32>,
+    /// Its proposal, once it has come, and when that was in the calendar's time.
+    proposal: Option<(u64, Mark, Vec<u8>)>,
+}
+
+impl Kernels {
+    /// The guest of a stack.
+    pub(crate) fn new(decided: &Scenario, stack: &str) -> Self {
+        let numbers = (0..decided.flows.len()).filter(|&i| is_of(&decided.flows[i], stack));
+        let own = of_kernel(decided, stack);
+        let layout = layout(&own);
+        let (numbers, trace) = (numbers.collect(), Trace::new(&layout));
+        Self { own, numbers, layout, trace, connections: HashMap::new(), proposal: None }
+    }
+
+    /// What a frame of one of its flows is; nothing of a frame that comes from the wrong side.
+    fn stamp(&self, frame: &Frame, at: Time, enters: bool, down: bool) -> Option<Stamp> {
+        let stamp = stamp_of(frame, &self.own.flows)?;
+        let flow = &self.own.flows[usize::from(stamp.flow)];
+        let is_its = (stamp.way == 0) == (down == (flow.direction == Direction::Down));
+        is_its.then(|| Stamp { at: at.as_nanos(), tap: tap(enters, down), ..stamp })
+    }
+}
+
+/// The simulator as the world of the kernels' cards: of each guest the server's, then the client's.
 pub(crate) struct Around<'a> {
     simulation: Simulation,
-    own: &'a Scenario,
-    /// The numbers of the kernel's flows in the whole scenario.
-    numbers: Vec<usize>,
+    pub(crate) guests: Vec<Kernels>,
     watch: &'a dyn Watch,
     /// The calendar's time at which the run begins.
     begins: Option<u64>,
-    layout: Layout,
-    trace: Trace,
-    /// The numbers of connections besides a flow's own.
-    connections: HashMap<(u16, u32), u32>,
-    /// Frames that are of no flow.
-    strange: u64,
+    /// Answers to proposals, by cards.
+    answers: Vec<(usize, Vec<u8>)>,
 }
 
 impl<'a> Around<'a> {
-    pub(crate) fn new(
-        simulation: Simulation,
-        decided: &Scenario,
-        own: &'a Scenario,
-        watch: &'a dyn Watch,
-    ) -> Self {
-        let is_own = |flow: &Flow| flow.by == Some(By::Kernel);
-        let numbers = (0..decided.flows.len()).filter(|&i| is_own(&decided.flows[i])).collect();
-        let layout = layout(own);
-        let trace = Trace::new(&layout);
-        let connections = HashMap::new();
-        let (begins, strange) = (None, 0);
-        Self { simulation, own, numbers, watch, begins, layout, trace, connections, strange }
+    pub(crate) fn new(simulation: Simulation, guests: Vec<Kernels>, watch: &'a dyn Watch) -> Self {
+        Self { simulation, guests, watch, begins: None, answers: Vec::new() }
     }
 
-    /// The run of the simulator, and what the stamps tell.
-    pub(crate) fn into_parts(mut self) -> (Simulation, Trace) {
-        self.trace.finish(&self.layout);
-        (self.simulation, self.trace)
+    /// The run of the simulator, and what each guest's frames tell.
+    pub(crate) fn into_parts(mut self) -> (Simulation, Vec<Kernels>) {
+        for guest in &mut self.guests {
+            guest.trace.finish(&guest.layout);
+        }
+        (self.simulation, self.guests)
     }
 
     /// A time of the calendar on the run's clock, unless the run has not begun.
@@ -246,9 +294,19 @@ impl<'a> Around<'a> {
         now.checked_sub(self.begins?).map(Time::from_nanos)
     }
 
-    fn note(&mut self, now: Time, stamp: &Stamp, enters: bool, down: bool) {
-        let stamp = Stamp { at: now.as_nanos(), tap: tap(enters, down), ..*stamp };
-        self.trace.take(&stamp, &self.layout);
+    /// A guest proposes a beginning. When all have, the latest is the run's.
+    fn propose(&mut self, now: u64, guest: usize, mark: Mark, frame: Vec<u8>) {
+        self.guests[guest].proposal = Some((now, mark, frame));
+        let ahead =
+            |(now, mark, _): &(u64, Mark, Vec<u8>)| now + mark.begins.saturating_sub(mark.now);
+        let proposals = self.guests.iter().map(|guest| guest.proposal.as_ref());
+        let Some(all) = proposals.collect::<Option<Vec<_>>>() else { return };
+        let Some(begins) = all.iter().map(|proposal| ahead(proposal)).max() else { return };
+        let answers = all.iter().enumerate().map(|(guest, (now, mark, frame))| {
+            (2 * guest + SERVER, Mark::answer(frame.clone(), mark.now + (begins - now)))
+        });
+        self.answers = answers.collect();
+        self.begins = Some(begins);
     }
 }
 
@@ -256,6 +314,8 @@ impl World for Around<'_> {
     fn next(&mut self) -> u64 {
         let next = self.simulation.next_event();
         match self.begins {
+            // They go as soon as the guest that proposed last stands still.
+            _ if !self.answers.is_empty() => 0,
             Some(begins) if next <= self.simulation.end() => begins + next.as_nanos(),
             _ => NEVER,
         }
@@ -267,41 +327,39 @@ impl World for Around<'_> {
     }
 
     fn arrived(&mut self) -> Option<(usize, Vec<u8>)> {
-        let HandedOut { flow, to_sender, frame } = self.simulation.take_frame()?;
-        let number = self.numbers.iter().position(|&own| own == flow)?;
-        let down = to_sender == (self.own.flows[number].direction == Direction::Up);
-        if let Some(stamp) = stamp_of(&frame, &self.own.flows) {
-            self.note(self.simulation.now(), &stamp, false, down);
+        if !self.answers.is_empty() {
+            return Some(self.answers.remove(0));
         }
-        Some((usize::from(down), frame.into_bytes()))
+        let HandedOut { flow, to_sender, frame } = self.simulation.take_frame()?;
+        let now = self.simulation.now();
+        let is_its = |guest: &Kernels| guest.numbers.iter().position(|&own| own == flow);
+        let (number, own) =
+            self.guests.iter().enumerate().find_map(|(i, g)| Some((i, is_its(g)?)))?;
+        let guest = &mut self.guests[number];
+        let down = to_sender == (guest.own.flows[own].direction == Direction::Up);
+        if let Some(stamp) = guest.stamp(&frame, now, false, down) {
+            guest.trace.take(&stamp, &guest.layout);
+        }
+        Some((2 * number + usize::from(down), frame.into_bytes()))
     }
 
     fn sent(&mut self, now: u64, card: usize, bytes: Vec<u8>) -> Result<(), String> {
         if let Some(mark) = Mark::read(&bytes) {
-            let ahead = mark.begins.saturating_sub(mark.now);
-            self.begins = Some(now + ahead);
+            self.propose(now, card / 2, mark, bytes);
             return Ok(());
         }
         let (Some(at), frame) = (self.clock(now), Frame::new(bytes)) else { return Ok(()) };
-        let stamp = stamp_of(&frame, &self.own.flows);
-        let down = card == SERVER;
-        let is_its = |stamp: &Stamp| {
-            let flow = &self.own.flows[usize::from(stamp.flow)];
-            (stamp.way == 0) == (down == (flow.direction == Direction::Down))
-        };
-        let Some(stamp) = stamp.filter(is_its) else {
-            self.strange += 1;
-            return Ok(());
-        };
-        self.simulation.advance_to(at).map_err(|e| e.to_string())?;
-        self.note(at, &stamp, true, down);
+        let guest = &mut self.guests[card / 2];
+        let Some(stamp) = guest.stamp(&frame, at, true, card % 2 == SERVER) else { return Ok(()) };
+        guest.trace.take(&stamp, &guest.layout);
         let connection = if stamp.connection == 0 {
             0
         } else {
-            let next = self.connections.len() as u32 + 1;
-            *self.connections.entry((stamp.flow, stamp.connection)).or_insert(next)
+            let next = guest.connections.len() as u32 + 1;
+            *guest.connections.entry((stamp.flow, stamp.connection)).or_insert(next)
         };
-        let flow = self.numbers[usize::from(stamp.flow)];
+        let flow = guest.numbers[usize::from(stamp.flow)];
+        self.simulation.advance_to(at).map_err(|e| e.to_string())?;
         self.simulation.send_frame(flow, stamp.way == 1, connection, frame);
         Ok(())
     }

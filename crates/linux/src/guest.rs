@@ -72,22 +72,34 @@ pub struct Outcome {
 /// A running guest; ends with this value.
 pub(crate) struct Guest {
     pub(crate) child: Child,
-    /// What lives as long: the core that it stays on, the folder of its memory.
-    held: (Option<Core>, Option<TempDir>),
+    /// The folder of its memory, which lives as long.
+    _memory: Option<TempDir>,
+}
+
+/// What a kernel is started with.
+#[derive(Clone, Copy)]
+pub(crate) struct Boot<'a> {
+    /// Its folder, to which it writes; its console is the file `console` there.
+    pub(crate) at: &'a Path,
+    /// The paths of the host that it may read besides, with colons between them.
+    pub(crate) reads: &'a str,
+    /// What its random numbers come from.
+    pub(crate) seed: u64,
+    /// What its command line says of its clock and its cards.
+    pub(crate) clock: &'a [String],
+    /// The core that it stays on.
+    pub(crate) core: Option<&'a Core>,
 }
 
 impl Guest {
-    /// Starts a kernel with this init in a folder, to which it writes; `reads` are the paths of the host that it may read
-    /// besides, `input` its standard input, `clock` what its command line says of its clock and its cards. Its console is the file `console` there.
+    /// Starts a kernel with this init, and `input` as its standard input.
     pub(crate) fn start(
         kernel: &Path,
         agent: &Agent,
-        at: &Path,
-        reads: &str,
-        seed: u64,
+        boot: &Boot<'_>,
         input: Stdio,
-        clock: &[String],
     ) -> Result<Self, std::io::Error> {
+        let at = boot.at;
         let console = File::create(at.join("console"))?;
         let errors = console.try_clone()?;
         // The guest's memory is a file without a name: better in memory than on a disk, and in a folder of its own.
@@ -97,7 +109,7 @@ impl Guest {
         command
             .args([MEMORY, "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
             .arg(format!("init={}", agent.init.display()))
-            .args(clock)
+            .args(boot.clock)
             .arg(format!("time-travel-start={BEGINNING}"))
             // Where kernel and host can: system calls of the guest's programs without a stop under ptrace.
             .arg("seccomp=auto")
@@ -106,19 +118,18 @@ impl Guest {
             .env_clear()
             .env("TMPDIR", memory)
             .env("LD_PRELOAD", &agent.preload)
-            .env("SOJOURN_SEED", seed.to_string())
+            .env("SOJOURN_SEED", boot.seed.to_string())
             .env("SOJOURN_PARENT", std::process::id().to_string())
-            .env("SOJOURN_READS", reads)
+            .env("SOJOURN_READS", boot.reads)
             .env("SOJOURN_WRITES", format!("{}:{}", at.display(), memory.display()))
             .stdin(input)
             .stdout(console)
             .stderr(errors)
             .process_group(0);
-        let core = Core::take();
-        if let Some(core) = &core {
+        if let Some(core) = boot.core {
             command.env("SOJOURN_CORE", core.number().to_string());
         }
-        Ok(Self { child: command.spawn()?, held: (core, shared) })
+        Ok(Self { child: command.spawn()?, _memory: shared })
     }
 }
 
@@ -213,57 +224,82 @@ fn read_samples(at: &Path, scenario: &Scenario) -> Result<Samples, RunError> {
     Ok(samples)
 }
 
-/// Carries out a plan in a guest with two cards, whose clock and whose wires this process is.
+/// A guest with two cards: its kernel, its plan and its part of the scenario.
+pub(crate) struct Carded<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) plan: Plan,
+    pub(crate) own: Scenario,
+}
+
+/// Carries out plans in guests with two cards each, whose clock and whose wires this process is. Returns what each leaves.
 pub(crate) fn run_around(
-    kernel: &Kernel,
     agent: &Agent,
-    plan: &Plan,
-    scenario: &Scenario,
+    carded: &[Carded<'_>],
     sharing: bool,
     world: &mut impl World,
-) -> Result<(Samples, Option<Answers>), RunError> {
+) -> Result<Vec<(Samples, Option<Answers>)>, RunError> {
     let folder =
-        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guest", &e))?;
-    let at = folder.path();
-    put_plan(at, &plan.text, plan)?;
-    let (answers, input) = answering(at, scenario)?;
-    let reads = reads(kernel, agent, scenario);
-    let patience = programs::cpu_limit(scenario).map_or(PATIENCE, |(_, limit)| limit);
-    let cards = CARDS.to_vec();
-    let plugged = [Plugged { name: kernel.label(), cards }];
-    let calendar = Calendar::new(at, &plugged, BEGINNING, patience.as_secs());
+        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guests", &e))?;
+    let limits = carded.iter().filter_map(|guest| programs::cpu_limit(&guest.own));
+    let patience = limits.map(|(_, limit)| limit).max().unwrap_or(PATIENCE);
+    let plugged =
+        carded.iter().map(|guest| Plugged { name: guest.kernel.label(), cards: CARDS.to_vec() });
+    let plugged: Vec<Plugged> = plugged.collect();
+    let calendar = Calendar::new(folder.path(), &plugged, BEGINNING, patience.as_secs());
     let calendar = if sharing { calendar.and_then(Calendar::sharing) } else { calendar };
     let mut calendar = calendar.map_err(|e| RunError::Failed(e.to_string()))?;
-    let clock = calendar.arguments(0);
-    let mut guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input, &clock)
-        .map_err(|e| failed("cannot start the kernel", &e))?;
-    let (core, mut has_gone) = (guest.held.0.as_ref(), false);
+    let core = Core::take();
+    let (mut guests, mut answering_threads) = (Vec::new(), Vec::new());
+    let place = |number: usize| folder.path().join(format!("guest{number}"));
+    for (number, Carded { kernel, plan, own }) in carded.iter().enumerate() {
+        let at = place(number);
+        fs::create_dir(&at).map_err(|e| failed("no folder for the guest", &e))?;
+        put_plan(&at, &plan.text, plan)?;
+        let (answers, input) = answering(&at, own)?;
+        // The calendar's sockets are in the folder above.
+        let clock: Vec<String> = calendar.arguments(number, "../");
+        let reads = reads(kernel, agent, own);
+        // Different guests draw different numbers.
+        let seed = own.seed ^ (number as u64) << 32;
+        let boot = Boot { at: &at, reads: &reads, seed, clock: &clock, core: core.as_ref() };
+        let guest = Guest::start(&kernel.program, agent, &boot, input)
+            .map_err(|e| failed("cannot start the kernel", &e))?;
+        guests.push(guest);
+        answering_threads.push(answers);
+    }
+    let mut gone = None;
     let ended = {
-        // Guest and calendar hand over to each other at each message: on one core that is a switch.
-        let _stay = core.map(Core::stay);
-        let child = &mut guest.child;
+        // Guests and calendar hand over to each other at each message: on one core that is a switch.
+        let _stay = core.as_ref().map(Core::stay);
         // One that ends before it connects to the clock says nothing.
         calendar.run(&mut Watched(world, || {
-            has_gone = matches!(child.try_wait(), Ok(Some(_)));
-            !has_gone
+            gone = guests.iter_mut().position(|g| matches!(g.child.try_wait(), Ok(Some(_))));
+            gone.is_none()
         }))
     };
-    drop(guest);
-    let answers = answers.and_then(|serving| serving.join().ok());
-    // What the guest says of itself tells more than how its clock ended.
-    let samples = read_samples(at, scenario)?;
-    match ended {
-        Ok(()) if samples.done => Ok((samples, answers)),
-        Ok(()) => {
-            let (last, words) = (calendar.last(0), last_words(at));
-            let now = calendar.now() as f64 / 1e9;
+    drop(guests);
+    let answers = answering_threads.into_iter().map(|serving| serving.and_then(|s| s.join().ok()));
+    let answers: Vec<Option<Answers>> = answers.collect();
+    // What a guest says of itself tells more than how its clock ended.
+    let samples = (0..carded.len()).map(|i| read_samples(&place(i), &carded[i].own));
+    let samples: Vec<Samples> = samples.collect::<Result<_, _>>()?;
+    let undone = samples.iter().position(|samples| !samples.done);
+    let words = |guest: usize| last_words(&place(guest));
+    match (ended, undone) {
+        (Ok(()), None) => Ok(samples.into_iter().zip(answers).collect()),
+        (Ok(()), Some(guest)) => {
+            let (name, last) = (carded[guest].kernel.label(), calendar.last(guest));
+            let (now, words) = (calendar.now() as f64 / 1e9, words(guest));
             Err(RunError::Failed(format!(
-                "the guest {} ended early, {now} s after its start; its last message was {last}: {words}",
-                kernel.label()
+                "the guest {name} ended early, {now} s after its start; its last message was {last}: {words}"
             )))
         }
-        Err(sojourn_guests::Error::GivenUp) if !has_gone => Err(RunError::Cancelled),
-        Err(error) => Err(RunError::Failed(format!("{error}: {}", last_words(at)))),
+        (Err(sojourn_guests::Error::GivenUp), _) if gone.is_none() => Err(RunError::Cancelled),
+        (Err(error), undone) => {
+            let guest = gone.or(undone).unwrap_or(0);
+            let name = carded[guest].kernel.label();
+            Err(RunError::Failed(format!("{error}; the guest {name}: {}", words(guest))))
+        }
     }
 }
 
@@ -310,10 +346,11 @@ pub fn run(
     put_plan(at, text, plan)?;
     let (answers, input) = answering(at, scenario)?;
     let reads = reads(kernel, agent, scenario);
-    let own_clock = [OWN_CLOCK.to_owned()];
-    let mut guest =
-        Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input, &own_clock)
-            .map_err(|e| failed("cannot start the kernel", &e))?;
+    let (own_clock, core) = ([OWN_CLOCK.to_owned()], Core::take());
+    let seed = scenario.seed;
+    let boot = Boot { at, reads: &reads, seed, clock: &own_clock, core: core.as_ref() };
+    let mut guest = Guest::start(&kernel.program, agent, &boot, input)
+        .map_err(|e| failed("cannot start the kernel", &e))?;
     let mut patience =
         programs::cpu_limit(scenario).map(|(flow, limit)| (flow, limit, Patience::new(limit)));
     for look in 1_u32.. {

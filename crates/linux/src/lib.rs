@@ -223,24 +223,27 @@ impl Engine for Linux {
         Facts::new("Linux", Clock::Virtual, ports::SENDER_PORT as u16).with_kernels()
     }
 
-    /// The kernel, and the plan with the programs that carry it out. What is refused has no plan.
+    /// The kernels, and the plans with the programs that carry them out. What is refused has none.
     fn identity(&self, scenario: &Scenario) -> String {
         if !self.refuse(scenario).is_empty() {
             return String::new();
         }
-        let (Some(kernel), Ok(cache)) = (self.kernel(&scenario.stack), &self.cache) else {
-            return String::new();
+        let of = |scenario: &Scenario, wires| -> Option<String> {
+            let (kernel, cache) = (self.kernel(&scenario.stack)?, self.cache.as_deref().ok()?);
+            let programs = programs(cache, scenario).ok()?;
+            let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs, wires).text);
+            let programs = programs::identity(scenario);
+            Some(format!("kernel {}, plan {plan:016x}{programs}", kernel.id()))
         };
-        let own =
-            around::is_around(scenario).then(|| around::of_kernel(&around::decided(scenario)));
-        let scenario = own.as_ref().unwrap_or(scenario);
-        let Ok(programs) = programs(cache, scenario) else { return String::new() };
-        let wires = if own.is_some() { Wires::Cards } else { Wires::Pairs };
-        let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs, wires).text);
-        let programs = programs::identity(scenario);
-        let plugins = if own.is_some() { self.sim.identity(scenario) } else { String::new() };
-        let plugins = if plugins.is_empty() { plugins } else { format!(", {plugins}") };
-        format!("kernel {}, plan {plan:016x}{programs}{plugins}", kernel.id())
+        if !around::is_around(scenario) {
+            return of(scenario, Wires::Pairs).unwrap_or_default();
+        }
+        let decided = around::decided(scenario);
+        let own = around::stacks(&decided).into_iter().map(|stack| {
+            of(&around::of_kernel(&decided, &stack), Wires::Cards).unwrap_or_default()
+        });
+        let plugins = self.sim.identity(scenario);
+        own.chain((!plugins.is_empty()).then_some(plugins)).collect::<Vec<_>>().join(", ")
     }
 
     /// What some kernel has; one scenario runs on one of them, and may be refused still.
@@ -249,39 +252,41 @@ impl Engine for Linux {
     }
 
     fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
-        let kernel = self.kernel(&scenario.stack);
-        let here = refuse::Here {
-            engine: NAME,
-            kernels: &self.kernels,
-            chosen: self.chosen.map(|chosen| &self.kernels[chosen]),
-            kernel,
-            cache: self.cache.as_deref().map_err(String::as_str),
-            able: &capabilities(kernel.map(std::slice::from_ref).unwrap_or_default()),
-        };
         if !around::is_around(scenario) {
-            return refuse::refuse(&here, scenario);
+            return refuse::refuse(&self.here(&scenario.stack).as_here(), scenario);
         }
         let decided = around::decided(scenario);
         let mut refusals = self.sim.refuse_around(&decided);
-        refusals.extend(refuse::refuse_around(&here, &decided, &around::of_kernel(&decided)));
+        refusals.extend(refuse::divided(&decided));
+        for stack in around::stacks(&decided) {
+            let own = around::of_kernel(&decided, &stack);
+            let here = self.here(&stack);
+            for refusal in refuse::of_guest(&here.as_here(), &own) {
+                if !refusals.contains(&refusal) {
+                    refusals.push(refusal);
+                }
+            }
+        }
         refusals
     }
 
     fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError> {
-        let kernel = self
-            .kernel(&scenario.stack)
-            .ok_or_else(|| RunError::Failed(format!("no kernel for {}", scenario.stack)))?;
         let cache = self.cache.as_deref().map_err(|why| RunError::Failed(why.clone()))?;
         let agent = tools::agent(cache).map_err(RunError::Failed)?;
-        let (tables, unrecorded) = if around::is_around(scenario) {
-            (self.run_around(kernel, cache, &agent, scenario, watch)?, Vec::new())
+        let (kernels, tables, unrecorded) = if around::is_around(scenario) {
+            let (kernels, tables) = self.run_around(cache, &agent, scenario, watch)?;
+            (kernels, tables, Vec::new())
         } else {
-            within(kernel, cache, &agent, scenario, watch)?
+            let kernel = self.kernel_of(&scenario.stack)?;
+            let (tables, unrecorded) = within(kernel, cache, &agent, scenario, watch)?;
+            (vec![kernel], tables, unrecorded)
         };
+        let detail =
+            kernels.iter().map(|k| format!("kernel {}, configuration {}", k.id(), k.config));
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),
-            detail: format!("kernel {}, configuration {}", kernel.id(), kernel.config),
+            detail: detail.collect::<Vec<_>>().join("; "),
         };
         Ok(Run { scenario: Arc::clone(scenario), engine, tables, unrecorded })
     }
@@ -311,27 +316,67 @@ fn within(
     Ok((tables, plan.unrecorded))
 }
 
+/// What there is to run a stack on.
+struct There<'a> {
+    linux: &'a Linux,
+    kernel: Option<&'a Kernel>,
+    able: Capabilities,
+}
+
+impl<'a> There<'a> {
+    fn as_here(&'a self) -> refuse::Here<'a> {
+        let linux = self.linux;
+        refuse::Here {
+            engine: NAME,
+            kernels: &linux.kernels,
+            chosen: linux.chosen.map(|chosen| &linux.kernels[chosen]),
+            kernel: self.kernel,
+            cache: linux.cache.as_deref().map_err(String::as_str),
+            able: &self.able,
+        }
+    }
+}
+
 impl Linux {
-    /// A run in which the kernel is the hosts of flows, and the simulator what is between them.
+    fn here(&self, stack: &str) -> There<'_> {
+        let kernel = self.kernel(stack);
+        let able = capabilities(kernel.map(std::slice::from_ref).unwrap_or_default());
+        There { linux: self, kernel, able }
+    }
+
+    fn kernel_of(&self, stack: &str) -> Result<&Kernel, RunError> {
+        self.kernel(stack).ok_or_else(|| RunError::Failed(format!("no kernel for {stack}")))
+    }
+
+    /// A run in which kernels are the hosts of flows, and the simulator what is between them: the kernels, and the tables.
     fn run_around(
         &self,
-        kernel: &Kernel,
         cache: &Path,
         agent: &tools::Agent,
         scenario: &Scenario,
         watch: &dyn Watch,
-    ) -> Result<Vec<Table>, RunError> {
+    ) -> Result<(Vec<&Kernel>, Vec<Table>), RunError> {
         let decided = Arc::new(around::decided(scenario));
-        let own = around::of_kernel(&decided);
-        let programs = programs(cache, &own).map_err(RunError::Failed)?;
-        let plan = plan::Plan::new(&own, &programs, Wires::Cards);
+        let stacks = around::stacks(&decided);
+        let guests = stacks.iter().map(|stack| around::Kernels::new(&decided, stack));
+        let guests: Vec<around::Kernels> = guests.collect();
+        let carded = stacks.iter().zip(&guests).map(|(stack, guest)| {
+            let own = guest.own.clone();
+            let programs = programs(cache, &own).map_err(RunError::Failed)?;
+            let plan = plan::Plan::new(&own, &programs, Wires::Cards);
+            Ok(guest::Carded { kernel: self.kernel_of(stack)?, plan, own })
+        });
+        let carded: Vec<guest::Carded<'_>> = carded.collect::<Result<_, RunError>>()?;
         let simulation = self.sim.begin_around(&decided, watch.capture().as_ref())?;
-        let mut world = around::Around::new(simulation, &decided, &own, watch);
-        let (samples, answers) =
-            guest::run_around(kernel, agent, &plan, &own, self.sharing, &mut world)?;
-        let (simulation, trace) = world.into_parts();
-        let simulated = simulation.finish()?;
-        let own = record::own_tables(&own, &plan, &trace, &samples, answers.as_ref());
-        Ok(together(simulated, own))
+        let mut world = around::Around::new(simulation, guests, watch);
+        let left = guest::run_around(agent, &carded, self.sharing, &mut world)?;
+        let (simulation, guests) = world.into_parts();
+        let mut tables = simulation.finish()?;
+        for ((guest, carded), (samples, answers)) in guests.iter().zip(&carded).zip(&left) {
+            let (own, plan) = (&carded.own, &carded.plan);
+            let more = record::own_tables(own, plan, &guest.trace, samples, answers.as_ref());
+            tables = together(tables, more);
+        }
+        Ok((carded.iter().map(|guest| guest.kernel).collect(), tables))
     }
 }

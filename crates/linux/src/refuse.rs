@@ -98,13 +98,8 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     refusals.0
 }
 
-/// Everything that stands against running the kernel's part of a scenario round the simulator's hops, which are refused
-/// elsewhere.
-pub(crate) fn refuse_around(
-    here: &Here<'_>,
-    decided: &Scenario,
-    own: &Scenario,
-) -> Vec<Unsupported> {
+/// Everything that stands against how a scenario is divided among kernels and the simulator.
+pub(crate) fn divided(decided: &Scenario) -> Vec<Unsupported> {
     let mut refusals = Refusals(Vec::new());
     for hop in decided.hops.iter().filter(|hop| hop.by != Some(By::Sojourn)) {
         refusals.add(
@@ -114,7 +109,7 @@ pub(crate) fn refuse_around(
             "write by = \"sojourn\", or leave it out everywhere",
         );
     }
-    if own.flows.is_empty() {
+    if !decided.flows.iter().any(|flow| flow.by == Some(By::Kernel)) {
         refusals.add(
             Feature::HostsBy(By::Sojourn),
             &Place::Flows,
@@ -142,6 +137,12 @@ pub(crate) fn refuse_around(
             );
         }
     }
+    refusals.0
+}
+
+/// Everything that stands against running a guest's part of a scenario round the simulator's hops.
+pub(crate) fn of_guest(here: &Here<'_>, own: &Scenario) -> Vec<Unsupported> {
+    let mut refusals = Refusals(Vec::new());
     if let Some(kernel) = here.kernel.filter(|kernel| !kernel.cards) {
         refusals.add(
             Feature::HopsBy(By::Sojourn),

@@ -4,7 +4,7 @@ use libtest_mimic::{Arguments, Trial};
 use sojourn_capture::{Capture, Point};
 use sojourn_engine::{Engine as _, Watch};
 use sojourn_language::{AnyWords, Experiment};
-use sojourn_linux::Linux;
+use sojourn_linux::{Kernel, Linux};
 use sojourn_model::Scenario;
 use sojourn_results::Run;
 use sojourn_sim::Sim;
@@ -173,6 +173,30 @@ fn a_model_and_a_kernel_share_a_queue() {
     assert!(times.is_sorted(), "rows of both in the order of time");
 }
 
+/// Two guests: one kernel for each of two stacks (here it is the same program twice). Each has its own rows and its own
+/// clock, and both have the run's beginning; twice the same bits.
+fn two_kernels_share_a_queue() {
+    let other = "linux-6.12";
+    let one = Linux::new().kernel(STACK).unwrap().clone();
+    let kernels = vec![Kernel { version: "6.12.1".to_owned(), ..one.clone() }, one];
+    let flows = format!("{CUBIC}{}", RENO.replace("cc =", &format!("stack = \"{other}\"\ncc =")));
+    let s = scenario(&HOP.replace("pfifo limit 200", "fq_codel"), &flows, 10);
+    let linux = Linux::with_kernels(kernels);
+    let refusals = linux.refuse(&s);
+    assert!(refusals.is_empty(), "{refusals:?}");
+    let run = linux.run(&Arc::new(s.clone()), &()).unwrap();
+    let [cubic, reno] = ["cubic", "reno"].map(|flow| goodput(&run, flow));
+    assert!((cubic / (cubic + reno) - 0.5).abs() < 0.05, "{cubic} {reno}");
+    assert!(cubic + reno > 46.0e6, "{cubic} {reno}");
+    let times = run.table("flows").unwrap().f64("t_s");
+    // Samples of both at multiples of the interval.
+    assert!(times.is_sorted() && times.contains(&9.0), "{times:?}");
+    assert!(run.engine.detail.contains("6.12.1") && run.engine.detail.contains("7.3"));
+    let ping = run.table("pings").unwrap().f64("rtt_s");
+    assert!(ping[..ping.len() - 1].iter().all(|rtt| *rtt >= 0.010), "{ping:?}");
+    assert_eq!(bits(&linux.run(&Arc::new(s), &()).unwrap()), bits(&run));
+}
+
 /// Round trips of 10 ms and the little that hosts add, to the nanosecond the same in each run, whatever else the machine does.
 fn a_ping_takes_what_the_path_takes() {
     let hop = "by = \"sojourn\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo limit 200\"\n";
@@ -263,12 +287,13 @@ fn a_capture_has_the_kernels_frames() {
 fn main() {
     let arguments = Arguments::from_args();
     let there = Linux::new().kernel(STACK).is_some_and(|kernel| kernel.cards);
-    let tests: [(&str, fn()); 8] = [
+    let tests: [(&str, fn()); 9] = [
         ("three_ways_to_run_it_agree", three_ways_to_run_it_agree),
         ("the_same_seed_gives_the_same_bits", the_same_seed_gives_the_same_bits),
         ("queues_that_no_kernel_has_take_its_flows", queues_that_no_kernel_has_take_its_flows),
         ("marks_reach_the_kernel", marks_reach_the_kernel),
         ("a_model_and_a_kernel_share_a_queue", a_model_and_a_kernel_share_a_queue),
+        ("two_kernels_share_a_queue", two_kernels_share_a_queue),
         ("a_ping_takes_what_the_path_takes", a_ping_takes_what_the_path_takes),
         ("events_reach_queue_and_kernel", events_reach_queue_and_kernel),
         ("a_capture_has_the_kernels_frames", a_capture_has_the_kernels_frames),
