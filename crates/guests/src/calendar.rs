@@ -86,7 +86,7 @@ pub enum Error {
         at: u64,
         /// How many.
         turns: u32,
-        /// Whose turn it was last.
+        /// The guest that ran last.
         guest: String,
         /// Its last message.
         last: String,
@@ -107,9 +107,9 @@ pub enum Error {
 
 /// How often a silent guest is looked after, in nanoseconds.
 const LOOK: i64 = 100_000_000;
-/// After so many messages somebody asks whether the run is still wanted.
+/// Messages after which the world says whether the run goes on.
 const MESSAGES_BETWEEN_LOOKS: u32 = 4096;
-/// After so many turns at one time a run is given up.
+/// Turns at one time after which a run is given up.
 const TURNS: u32 = 1 << 22;
 
 /// A guest's clock, its socket, and what it said last.
@@ -132,9 +132,9 @@ struct Card {
     owed: Option<(u32, Vec<u8>)>,
     /// Frames for which the guest had no buffer yet.
     backlog: VecDeque<Vec<u8>>,
-    /// The guest is to be told of frames that left, or has new buffers for those that wait.
+    /// The guest gets an interrupt for frames that left, or has new buffers for those that wait.
     due: bool,
-    /// Whether the guest wants to be told of frames that left.
+    /// Whether the guest wants an interrupt for frames that left.
     left: bool,
     /// A call is under way.
     called: bool,
@@ -373,7 +373,7 @@ impl Calendar {
         Ok(())
     }
 
-    /// Gives a guest the frames that it has buffers for; returns whether it wants to be told.
+    /// Gives a guest the frames that it has buffers for; returns whether it wants an interrupt.
     fn hand_over(&mut self, number: usize) -> Result<bool, BadCard> {
         let card = &mut self.cards[number];
         let mut has_come = false;

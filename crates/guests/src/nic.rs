@@ -2,7 +2,7 @@
 //!
 //! Invariants: notifications go in band, so that each takes its place in the order of the guest's messages; a guest that
 //! cannot do that is refused, since its packets would have no certain time. The card offers no checksum, segmentation or
-//! merged buffers: a frame is what the wire would carry, behind a header of zeros.
+//! merged buffers: a frame is as on the wire, behind a header of zeros.
 
 use crate::memory::{Region, Regions};
 use crate::ring::{BadRing, Ring};
@@ -191,13 +191,13 @@ impl Nic {
             return Ok(false);
         }
         let mut bytes = vec![0; FRONT];
-        // It stands in one buffer.
+        // One buffer holds it.
         bytes[FRONT - 2] = 1;
         bytes.extend_from_slice(frame);
         Ok(ring.put(&mut self.memory, &bytes)?)
     }
 
-    /// Whether the guest wants to be told of what has changed in a ring.
+    /// Whether the guest wants an interrupt for a change in a ring.
     ///
     /// # Errors
     /// What is wrong with the ring.

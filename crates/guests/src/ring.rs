@@ -166,7 +166,7 @@ impl Ring {
         Err(BadRing::Endless)
     }
 
-    /// Gives a chain back, into which so many bytes were written.
+    /// Gives a chain back, with the number of bytes that were written into it.
     fn push(&self, memory: &mut impl Memory, head: u16, written: u32) -> Result<(), BadRing> {
         let [.., used] = self.places()?;
         let index = u16_at(memory, at(used, 2))?;
@@ -232,7 +232,7 @@ impl Ring {
         Ok(true)
     }
 
-    /// Whether the driver wants to be told of chains that come back.
+    /// Whether the driver wants an interrupt for chains that come back.
     ///
     /// # Errors
     /// What is wrong with the ring.
@@ -276,7 +276,7 @@ mod tests {
         memory.write(258, &(heads.len() as u16).to_le_bytes()).unwrap();
     }
 
-    /// A chain of two, and one of one; what comes back has their heads in order.
+    /// A chain of two, and one of one; their heads come back in order.
     #[test]
     fn chains_are_read_and_come_back() {
         let (mut memory, mut ring) = (vec![0; 4096], ring(4));

@@ -36,7 +36,7 @@ const HAS_REQUEST: u32 = 1;
 pub(crate) struct Shared(File);
 
 impl Shared {
-    /// Memory for so many guests.
+    /// Memory for this number of guests.
     pub(crate) fn new(guests: usize) -> io::Result<Self> {
         let clients = guests as u64 + 1;
         let length = HEADER + CLIENT * clients;

@@ -164,7 +164,7 @@ impl Request {
     /// From a header and its payload.
     ///
     /// # Errors
-    /// A message that was not agreed upon, or whose payload has another length.
+    /// A message that was not agreed upon, or a payload of another length.
     pub fn read(header: &Header, payload: &[u8]) -> Result<Self, BadMessage> {
         let bad = BadMessage::Payload { request: header.request, size: payload.len() };
         let u32_at = |at: usize| {

@@ -220,7 +220,7 @@ impl Guest {
     }
 }
 
-/// Runs a calendar with a guest that ends after so many bytes: how it ends, when frames came, and what the guest got.
+/// Runs a calendar with a guest that ends after `left` bytes. Returns how it ends, when frames came, and the frame that the guest got.
 fn run(left: usize) -> (Result<(), Error>, Vec<u64>, Option<Vec<u8>>, usize) {
     let folder = tempfile::tempdir().unwrap();
     let plugged = [Plugged { name: "played".to_owned(), cards: vec![[2, 0, 0, 0, 0, 1]] }];

@@ -162,7 +162,7 @@ pub(crate) static PING: Section = Section {
         key(
             "by",
             Ty::Choice(By::NAMES),
-            "Who carries out its hosts: `kernel`, a real kernel, or `sojourn`, a model; the engine's choice unless given. With the engine linux both can share queues that are by sojourn.",
+            "Who carries out its hosts: `kernel`, a real kernel, or `sojourn`, a model. Without it the engine chooses. With the engine linux both can share queues that are by sojourn.",
         ),
         key("ip", IP, "Its version of IP; the experiment's unless given."),
         key(
@@ -188,7 +188,7 @@ pub(crate) static HOP: Section = Section {
         key(
             "by",
             Ty::Choice(By::NAMES),
-            "Who carries out what stands here: `sojourn`, this program's own disciplines and links, or `kernel`; the engine's choice unless given. The engine linux has both, all hops of a run by the same.",
+            "Who carries out its queues and links: `sojourn`, this program, or `kernel`. Without it the engine chooses. The engine linux has both, all hops of a run by the same.",
         ),
         key("rtt", DELAY, "Base RTT."),
         default(
@@ -475,7 +475,7 @@ pub(crate) static FLOW: Section = Section {
         key(
             "by",
             Ty::Choice(By::NAMES),
-            "Who carries out its hosts: `kernel`, a real kernel, or `sojourn`, a model; the engine's choice unless given. With the engine linux both can share queues that are by sojourn.",
+            "Who carries out its hosts: `kernel`, a real kernel, or `sojourn`, a model. Without it the engine chooses. With the engine linux both can share queues that are by sojourn.",
         ),
         key(
             "ip",

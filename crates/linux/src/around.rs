@@ -2,7 +2,7 @@
 //!
 //! There is a guest for each stack of kernels' flows. It has two network cards, one in the namespace of the server and one in that
 //! of the client. It takes its clock from this process ([`sojourn_guests`]), which is the simulator at the same time: what leaves
-//! a card enters the flow's path in the simulator, with modelled flows beside it, and what has passed the path enters the other
+//! a card enters the flow's path in the simulator, next to modelled flows, and what has passed the path enters the other
 //! card.
 //!
 //! Invariants: the run begins at one time for all guests and the simulator: each agent proposes a whole second of its clock by a

@@ -175,7 +175,7 @@ pub(crate) fn folder(parent: &Path) -> Result<TempDir, std::io::Error> {
     tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
 }
 
-/// Puts a plan, whose text is this, and its files into a guest's folder.
+/// Puts a plan of this text, and its files, into a guest's folder.
 fn put_plan(at: &Path, text: &str, plan: &Plan) -> Result<(), RunError> {
     fs::write(at.join("plan"), text).map_err(|e| failed("cannot write the guest's plan", &e))?;
     for list in &plan.lists {
@@ -231,7 +231,7 @@ pub(crate) struct Carded<'a> {
     pub(crate) own: Scenario,
 }
 
-/// Carries out plans in guests with two cards each, whose clock and whose wires this process is. Returns what each leaves.
+/// Carries out plans in guests with two cards each. This process is their clock and their wires. Returns the samples of each.
 pub(crate) fn run_around(
     agent: &Agent,
     carded: &[Carded<'_>],

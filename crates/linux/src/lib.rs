@@ -57,7 +57,7 @@ pub struct Linux {
     chosen: Option<usize>,
     /// Where they and the programs beside them are, or why nobody knows.
     cache: Result<PathBuf, String>,
-    /// What stands between kernels where an experiment has hops by Sojourn, and models hosts beside them.
+    /// Carries out hops and hosts that are by Sojourn.
     sim: Sim,
     /// Whether guests that can share the calendar's memory do.
     sharing: bool,
@@ -223,7 +223,7 @@ impl Engine for Linux {
         Facts::new("Linux", Clock::Virtual, ports::SENDER_PORT as u16).with_kernels()
     }
 
-    /// The kernels, and the plans with the programs that carry them out. What is refused has none.
+    /// The kernels, and the plans with the programs that carry them out. A refused scenario has none.
     fn identity(&self, scenario: &Scenario) -> String {
         if !self.refuse(scenario).is_empty() {
             return String::new();
@@ -316,7 +316,7 @@ fn within(
     Ok((tables, plan.unrecorded))
 }
 
-/// What there is to run a stack on.
+/// The kernel that runs a stack, and everything that it has.
 struct There<'a> {
     linux: &'a Linux,
     kernel: Option<&'a Kernel>,

@@ -121,7 +121,7 @@ pub(crate) fn queue_of(elements: &[Element]) -> Option<(&Element, &Queue)> {
 pub enum Wires {
     /// Pairs of devices within the kernel, with the hops between them.
     Pairs,
-    /// The kernel's two network cards, the server's first; what is between them is not the kernel's. The scenario has no hops.
+    /// The kernel's two network cards, the server's first; the way between them is not the kernel's. The scenario has no hops.
     Cards,
 }
 

@@ -113,8 +113,8 @@ pub(crate) fn tables(
     Ok(Writer::new(scenario, plan, &trace).write(&outcome.samples, outcome.answers.as_ref()))
 }
 
-/// The tables of a kernel's own flows, of which the stamps tell what passed its cards. What the simulator knows of them is
-/// left to it: their packets, their one-way delays, queues and events.
+/// The tables of a kernel's own flows; the stamps are of the frames at its cards. The simulator records their packets, their
+/// one-way delays, queues and events.
 pub(crate) fn own_tables(
     scenario: &Scenario,
     plan: &Plan,

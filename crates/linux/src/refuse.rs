@@ -151,7 +151,7 @@ pub(crate) fn of_guest(here: &Here<'_>, own: &Scenario) -> Vec<Unsupported> {
                 "kernel {} was built without network cards that lead out of it",
                 kernel.label()
             ),
-            "build it anew: sojourn linux build",
+            "build it again: sojourn linux build",
         );
     }
     refusals.0.extend(refuse(here, own));

@@ -197,7 +197,7 @@ fn two_kernels_share_a_queue() {
     assert_eq!(bits(&linux.run(&Arc::new(s), &()).unwrap()), bits(&run));
 }
 
-/// Round trips of 10 ms and the little that hosts add, to the nanosecond the same in each run, whatever else the machine does.
+/// Round trips of 10 ms and the little that hosts add, to the nanosecond the same in each run, on a busy machine, too.
 fn a_ping_takes_what_the_path_takes() {
     let hop = "by = \"sojourn\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo limit 200\"\n";
     let s = scenario(
@@ -246,7 +246,7 @@ fn events_reach_queue_and_kernel() {
     };
     assert!(of(2.0, 5.0) > 46.0e6 && of(6.0, 8.0) < 9.7e6, "{} {}", of(2.0, 5.0), of(6.0, 8.0));
     let events = run.table("events").unwrap();
-    let told: Vec<String> = (0..events.len())
+    let lines: Vec<String> = (0..events.len())
         .map(|i| {
             format!(
                 "{:.1} {} {}",
@@ -257,7 +257,7 @@ fn events_reach_queue_and_kernel() {
         })
         .filter(|line| line.contains("event") || line.contains("reno"))
         .collect();
-    assert!(told.contains(&"8.0 start flow reno".to_owned()), "{told:?}");
+    assert!(lines.contains(&"8.0 start flow reno".to_owned()), "{lines:?}");
 }
 
 /// Where the packets of a run are wanted.

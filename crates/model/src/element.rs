@@ -12,7 +12,7 @@ pub struct Hop {
     pub name: String,
     /// The stack whose versions of the disciplines stand here.
     pub stack: String,
-    /// Who carries out its elements; as the engine does by default unless given.
+    /// Who carries out its elements. Without it the engine chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
     /// Whether the queue or radio that packets meet first here is the NIC of the host that sends them: TCP's small queues

@@ -14,7 +14,7 @@ pub struct Flow {
     pub group: Option<String>,
     /// The stack of both of its hosts.
     pub stack: String,
-    /// Who carries out its hosts; as the engine does by default unless given.
+    /// Who carries out its hosts. Without it the engine chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
     /// The version of IP of its packets.

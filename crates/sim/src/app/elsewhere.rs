@@ -1,4 +1,4 @@
-//! The place of a flow whose two hosts are outside of the simulator: real kernels, whose frames pass the run's queues.
+//! The place of a flow with its two hosts outside of the simulator: the frames of real kernels pass the run's queues.
 //!
 //! Invariants: it sends nothing by itself and has no timer; each frame that arrives is handed out, with the ECN field and the
 //! DSCP that the path has given it.

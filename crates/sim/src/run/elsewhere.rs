@@ -1,4 +1,4 @@
-//! Flows whose hosts are outside of the simulator ([`By::Kernel`](sojourn_model::By::Kernel)).
+//! Flows with hosts outside of the simulator ([`By::Kernel`](sojourn_model::By::Kernel)).
 //!
 //! Whoever runs such hosts keeps time with the run: it advances the run to the time at which a host acts, sends the host's
 //! frames, and takes those that have come. [`Simulation::next_event`] says how far a host may go by itself.
