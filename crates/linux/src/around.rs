@@ -16,9 +16,9 @@ use crate::schedule;
 use crate::stamps::{Layout, Role, Stamp, Trace};
 use sojourn_engine::Watch;
 use sojourn_guests::{NEVER, World};
-use sojourn_model::{Action, At, By, Direction, Flow, Scenario, Traffic, When};
+use sojourn_model::{Action, At, By, Direction, Flow, Ip, Ping, Scenario, Start, Traffic, When};
 use sojourn_sim::{HandedOut, Simulation};
-use sojourn_units::{Span, Time};
+use sojourn_units::{Dscp, Ecn, Span, Time};
 use sojourn_wire::{Frame, Transport};
 use std::collections::HashMap;
 
@@ -53,24 +53,42 @@ pub(crate) fn stacks(decided: &Scenario) -> Vec<String> {
     stacks
 }
 
+/// Whether a flow of a guest's part of a scenario is the guest's.
+pub(crate) fn is_own(flow: &Flow) -> bool {
+    flow.by == Some(By::Kernel)
+}
+
 /// Whether a flow's hosts are the kernel of this stack.
 fn is_of(flow: &Flow, stack: &str) -> bool {
     flow.by == Some(By::Kernel) && flow.stack == stack
 }
 
-/// The part of a decided scenario that is a kernel's: hosts with a wire between them, and the events that are theirs.
+/// The part of a decided scenario that is a kernel's: hosts with a wire between them, and the events that are theirs. All
+/// flows keep their numbers, by which their ports differ on the wire: a ping that never starts takes the place of another's flow.
 pub(crate) fn of_kernel(decided: &Scenario, stack: &str) -> Scenario {
     let mut own = decided.clone();
     stack.clone_into(&mut own.stack);
     own.hops.clear();
-    own.flows.retain(|flow| is_of(flow, stack));
     for flow in &mut own.flows {
         flow.hops.clear();
+        if !is_of(flow, stack) {
+            let ping = Ping { interval: Span::from_secs(1), size: 84, ecn: Ecn::NotEct };
+            *flow = Flow {
+                by: Some(By::Sojourn),
+                stack: stack.to_owned(),
+                ip: Ip::V4,
+                dscp: Dscp::BEST_EFFORT,
+                start: Start::Event,
+                stop: None,
+                traffic: Traffic::Ping(ping),
+                ..flow.clone()
+            };
+        }
     }
-    let is_own = |name: &String| own.flows.iter().any(|flow| flow.name == *name);
+    let is_named = |name: &String| own.flows.iter().any(|f| is_own(f) && f.name == *name);
     own.events.retain_mut(|event| {
         event.actions.retain(|action| match action {
-            Action::StartFlow { flow } | Action::StopFlow { flow } => is_own(flow),
+            Action::StartFlow { flow } | Action::StopFlow { flow } => is_named(flow),
             _ => false,
         });
         // What an event follows may be no part of this.
@@ -235,8 +253,6 @@ pub(crate) fn layout(own: &Scenario) -> Layout {
 pub(crate) struct Kernels {
     /// Its part of the scenario.
     pub(crate) own: Scenario,
-    /// The numbers of its flows in the whole scenario.
-    numbers: Vec<usize>,
     layout: Layout,
     /// What its cards' frames tell.
     pub(crate) trace: Trace,
@@ -249,11 +265,10 @@ pub(crate) struct Kernels {
 impl Kernels {
     /// The guest of a stack.
     pub(crate) fn new(decided: &Scenario, stack: &str) -> Self {
-        let numbers = (0..decided.flows.len()).filter(|&i| is_of(&decided.flows[i], stack));
         let own = of_kernel(decided, stack);
         let layout = layout(&own);
-        let (numbers, trace) = (numbers.collect(), Trace::new(&layout));
-        Self { own, numbers, layout, trace, connections: HashMap::new(), proposal: None }
+        let trace = Trace::new(&layout);
+        Self { own, layout, trace, connections: HashMap::new(), proposal: None }
     }
 
     /// What a frame of one of its flows is; nothing of a frame that comes from the wrong side.
@@ -261,7 +276,11 @@ impl Kernels {
         let stamp = stamp_of(frame, &self.own.flows)?;
         let flow = &self.own.flows[usize::from(stamp.flow)];
         let is_its = (stamp.way == 0) == (down == (flow.direction == Direction::Down));
-        is_its.then(|| Stamp { at: at.as_nanos(), tap: tap(enters, down), ..stamp })
+        (is_its && is_own(flow)).then(|| Stamp {
+            at: at.as_nanos(),
+            tap: tap(enters, down),
+            ..stamp
+        })
     }
 }
 
@@ -332,11 +351,9 @@ impl World for Around<'_> {
         }
         let HandedOut { flow, to_sender, frame } = self.simulation.take_frame()?;
         let now = self.simulation.now();
-        let is_its = |guest: &Kernels| guest.numbers.iter().position(|&own| own == flow);
-        let (number, own) =
-            self.guests.iter().enumerate().find_map(|(i, g)| Some((i, is_its(g)?)))?;
+        let number = self.guests.iter().position(|guest| is_own(&guest.own.flows[flow]))?;
         let guest = &mut self.guests[number];
-        let down = to_sender == (guest.own.flows[own].direction == Direction::Up);
+        let down = to_sender == (guest.own.flows[flow].direction == Direction::Up);
         if let Some(stamp) = guest.stamp(&frame, now, false, down) {
             guest.trace.take(&stamp, &guest.layout);
         }
@@ -358,9 +375,8 @@ impl World for Around<'_> {
             let next = guest.connections.len() as u32 + 1;
             *guest.connections.entry((stamp.flow, stamp.connection)).or_insert(next)
         };
-        let flow = guest.numbers[usize::from(stamp.flow)];
         self.simulation.advance_to(at).map_err(|e| e.to_string())?;
-        self.simulation.send_frame(flow, stamp.way == 1, connection, frame);
+        self.simulation.send_frame(stamp.flow.into(), stamp.way == 1, connection, frame);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! From samples and stamps to the tables of a run, with where each column comes from.
 
+use crate::around;
 use crate::asked::Answers;
 use crate::bypass::passes_by;
 use crate::guest::Outcome;
@@ -348,6 +349,13 @@ impl<'a> Writer<'a> {
         self.record.completion(&spec.name, &completion);
     }
 
+    /// The flows that this engine runs, with their numbers.
+    fn flows(&self) -> impl Iterator<Item = (usize, &'a Flow)> + use<'a> {
+        let (scenario, is_around) = (self.scenario, self.is_around);
+        let flows = scenario.flows.iter().enumerate();
+        flows.filter(move |(_, flow)| !is_around || around::is_own(flow))
+    }
+
     /// Edges of phases, by time.
     fn phases(&self) -> Vec<(u64, &'a str, &'a str)> {
         let scenario = self.scenario;
@@ -523,7 +531,7 @@ impl<'a> Writer<'a> {
     }
 
     fn pings(&mut self) {
-        for (i, flow) in self.scenario.flows.iter().enumerate() {
+        for (i, flow) in self.flows() {
             match &flow.traffic {
                 Traffic::Ping(_) | Traffic::Irtt(_) => self.probe_rows(i, flow),
                 Traffic::Voip(_) => self.voice_rows(i, flow),
@@ -613,6 +621,7 @@ impl<'a> Writer<'a> {
 
     fn histograms(&mut self) {
         let warmup = self.scenario.warmup.as_nanos();
+        let flows = self.flows();
         let mut add = |subject: &str, quantity: &str, times: &[(u64, u64)]| {
             let times = times.iter().filter(|t| t.0 >= warmup).map(|t| t.1);
             self.record.histogram(subject, quantity, &distribution(times));
@@ -621,7 +630,7 @@ impl<'a> Writer<'a> {
             let times: Vec<(u64, u64)> = trace.sojourns.iter().map(|s| (s.at, s.nanos)).collect();
             add(&q.path, "sojourn", &times);
         }
-        for (i, flow) in self.scenario.flows.iter().enumerate() {
+        for (i, flow) in flows {
             match &flow.traffic {
                 traffic if traffic.datagrams().is_some() => {
                     add(&flow.name, "owd", &self.trace.flows[i].delays);
@@ -695,6 +704,7 @@ impl<'a> Writer<'a> {
     }
 
     fn totals(&mut self, samples: &Samples) {
+        let flows = self.flows();
         let record = &mut self.record;
         let mut add = |subject: &str, name: &str, value: f64| record.total(subject, name, value);
         for (i, q) in self.plan.queues.iter().enumerate() {
@@ -735,7 +745,7 @@ impl<'a> Writer<'a> {
                 add(&self.plan.queues[t.queue].path, "stamps_missed", missed as f64);
             }
         }
-        for (i, flow) in self.scenario.flows.iter().enumerate() {
+        for (i, flow) in flows {
             let trace = &self.trace.flows[i];
             if !self.is_around {
                 add(&flow.name, "packets_sent", trace.sent as f64);

@@ -71,6 +71,10 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
         }
     }
     for flow in &scenario.flows {
+        // In a guest's part of a scenario, a flow by Sojourn is not the guest's.
+        if flow.by == Some(By::Sojourn) && scenario.hops.is_empty() {
+            continue;
+        }
         if flow.by == Some(By::Sojourn) {
             refusals.add(
                 Feature::HostsBy(By::Sojourn),
