@@ -251,14 +251,14 @@ fuzz: $(VENV)/.checked
 	@command -v cargo-fuzz >/dev/null || { \
 	  echo "The Rust readers were not searched: cargo install cargo-fuzz --locked"; exit 0; }; \
 	export ASAN_OPTIONS=detect_leaks=0; \
-	for target in language/experiment language/values language/trace qdisc/grammar qdisc/operations plugin-host/tables wire/frame; do \
+	for target in language/experiment language/values language/trace qdisc/grammar qdisc/operations plugin-host/tables wire/frame guests/messages; do \
 	  (cd crates/$${target%/*} && RUSTC_BOOTSTRAP=1 cargo fuzz run $${target#*/} -- -max_total_time=$$(($(MINUTES) * 12))) || exit 1; \
 	done
 
 # Whether the fuzz targets still compile: no other build has them.
 .PHONY: fuzz-check
 fuzz-check: tools
-	@for crate in language qdisc plugin-host wire; do \
+	@for crate in language qdisc plugin-host wire guests; do \
 	  RUSTFLAGS="--cfg fuzzing" CARGO_TARGET_DIR=target/fuzz-check \
 	    cargo check --quiet --manifest-path crates/$$crate/fuzz/Cargo.toml || exit 1; \
 	done

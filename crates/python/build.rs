@@ -14,7 +14,7 @@ use toml::Table;
 /// Each engine: the variable that carries its digest (the list of sources is a file of this name), and its own crates.
 const ENGINES: [(&str, &[&str]); 2] = [
     ("SIM_SOURCES", &["sojourn-sim", "sojourn-plugin-host"]),
-    ("LINUX_SOURCES", &["sojourn-linux"]),
+    ("LINUX_SOURCES", &["sojourn-linux", "sojourn-plugin-host"]),
 ];
 /// The folders and files of a crate that no library is compiled from.
 const APART: [&str; 8] = [

@@ -5,6 +5,7 @@
 
 mod actions;
 mod conditions;
+mod elsewhere;
 mod flows;
 mod snapshot;
 
@@ -31,7 +32,7 @@ use sojourn_record::Delays;
 use sojourn_results::Table;
 use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::{Random, Span, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// How often events that wait for a number are looked at.
@@ -135,7 +136,8 @@ impl Simulation {
         let delays = Delays::new(&scenario, queues, |flow| {
             topology.fixed_delay(&scenario, topology.of_flow[flow].0)
         });
-        let observers = Observers { pool: Pool::default(), tap, delays };
+        let observers =
+            Observers { pool: Pool::default(), tap, delays, handed_out: VecDeque::new() };
         let mut network = Network::new(topology, observers, OTHER_SLOTS);
         let flows = Flows {
             scenario: Arc::clone(&scenario),
