@@ -232,6 +232,13 @@ impl Frame {
         })
     }
 
+    /// The options of a TCP header, if it has one that is whole.
+    pub fn tcp_options(&self) -> Option<&[u8]> {
+        let (Transport::Tcp, at) = self.ip?.transport? else { return None };
+        let header = usize::from(self.bytes[at + 12] >> 4) * 4;
+        self.bytes.get(at + 20..at + header)
+    }
+
     /// Clears ECE and CWR of a TCP header, with its checksum, as `iptables -j ECN --ecn-tcp-remove` does.
     pub fn strip_tcp_ecn(&mut self) {
         if let Some((Transport::Tcp, at)) = self.ip.and_then(|ip| ip.transport) {
