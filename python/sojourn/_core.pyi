@@ -36,6 +36,7 @@ __all__ = [
     "harm",
     "identity",
     "json_schema",
+    "live_helper",
     "load",
     "load_search",
     "metrics",
@@ -50,6 +51,7 @@ __all__ = [
     "renamed_key",
     "renamed_table",
     "run_many",
+    "run_shell",
     "sources",
     "stacks",
     "standing_kernels",
@@ -179,6 +181,23 @@ def run_many(
     captures: Sequence[str] = ...,
     snap_len: int = ...,
 ) -> None: ...
+def live_helper(socket: int) -> int: ...
+def run_shell(
+    scenario: Scenario,
+    command: Sequence[str],
+    *,
+    servers: Sequence[Sequence[str]],
+    server_output: str,
+    on_status: Callable[[str], object],
+    hosts_file: str | None = None,
+    control: str | None = None,
+    ecn: bool = False,
+    offload: bool | None = None,
+    spin: bool = False,
+    captures: str | None = None,
+    snap_len: int = ...,
+    door: str | None = None,
+) -> tuple[Run, int | None, list[str], list[str]]: ...
 
 @final
 class Foreseen:

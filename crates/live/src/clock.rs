@@ -1,7 +1,7 @@
 //! The machine's clocks. The model's time is the monotonic clock's, from the beginning of the run on.
 //!
 //! Frames carry stamps of the real-time clock, which a time server may set. Each reading takes the distance of the two clocks
-//! anew, so a step of the real-time clock misplaces at most the frames that were waiting when it happened, and these are
+//! again, so a step of the real-time clock misplaces at most the frames that were waiting when it happened, and these are
 //! kept between the time before and now.
 
 use rustix::time::{ClockId, clock_gettime};

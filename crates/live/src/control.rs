@@ -30,7 +30,7 @@ pub(crate) fn actions(words: &str, scenario: &Scenario) -> Result<Vec<Action>, S
     let value = value.trim();
     let known = ["rate", "up", "rtt", "qdisc", "up-qdisc"];
     if !known.contains(&name) {
-        let near = sojourn_model::nearest(name, known.into_iter());
+        let near = sojourn_model::nearest(name, known);
         let help = near.map_or(format!("there are {SETTINGS}"), |n| format!("did you mean {n}?"));
         return Err(format!("there is no setting \"{name}\": {help}"));
     }

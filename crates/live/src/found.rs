@@ -8,7 +8,11 @@ use crate::info::Info;
 use crate::netlink::{Sockets, TcpSocket};
 use crate::packet::Packet;
 use crate::protocol::Host;
-use sojourn_model::{At, Direction, EcnMode, Flow, Ip, Ping, Scenario, Start, Tcp, Traffic, Udp};
+use crate::relay::whole_millis;
+use sojourn_model::{
+    At, Direction, EcnMode, Flow, Ip, Ping, Scenario, Start, Tcp, Traffic, Udp, Window,
+    WindowBounds,
+};
 use sojourn_path::{PathPacket as _, Topology};
 use sojourn_qdisc::Packet as _;
 use sojourn_record::{FlowSample, LimitedTimes, Recorder};
@@ -92,7 +96,7 @@ impl Arrived {
         let end = tcp.seq.wrapping_add(tcp.payload as u32).wrapping_add(u32::from(tcp.is_syn()));
         let ahead = end.wrapping_sub(self.next.unwrap_or(end)) as i32;
         if self.next.is_none() || ahead > 0 {
-            // The first packet that is seen may be a segment. What a gap leaves out arrives later, and is counted with it.
+            // The first packet that is seen may be a segment. A gap counts at once: its segments arrive later.
             let new = if self.next.is_none() { tcp.payload as u64 } else { ahead as u64 };
             self.payload += new;
             self.next = Some(end);
@@ -395,13 +399,16 @@ impl Flows {
         if flows.is_empty() {
             flows.push(Flow { name: OTHERS.to_owned(), ..template.clone() });
         }
-        // Length and rows are told in whole milliseconds.
-        let millis = (length.as_nanos() / 1_000_000).max(1);
-        Scenario { flows, duration: Span::from_millis(millis), ..base.clone() }
+        let duration = whole_millis(Time::ZERO + length).since(Time::ZERO);
+        let duration = duration.max(Span::from_millis(1));
+        // Programs have no steady state: metrics look at the whole run.
+        let bounds = WindowBounds::Between { from: At::ORIGIN, to: At::after_origin(duration) };
+        let windows = vec![Window { name: "steady".to_owned(), bounds }];
+        Scenario { flows, duration, windows, ..base.clone() }
     }
 }
 
 /// A point of a run without warmup.
 fn at(time: Time) -> At {
-    At::from_nanos(time.as_nanos() as i64 / 1_000_000 * 1_000_000)
+    At::from_nanos(whole_millis(time).as_nanos() as i64)
 }

@@ -284,7 +284,7 @@ fn build(plan: &Plan) -> Result<Built, Failure> {
     mount_change("/", private).map_err(|why| Failure::of("making mounts private", why))?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     if let Err(why) = mount(c"proc", c"/proc", c"proc", flags, None) {
-        lacking.push(format!("programs see the host's /proc: mounting it anew: {why}"));
+        lacking.push(format!("programs see the host's /proc: a new mount: {why}"));
     }
     if let Some(file) = &plan.hosts_file
         && let Err(why) = mount_bind(file, "/etc/hosts")
@@ -327,7 +327,9 @@ fn quiet() {
 }
 
 /// What each host's network namespace is set to.
-const SETTINGS: [(&str, &str); 4] = [
+const SETTINGS: [(&str, &str); 6] = [
+    ("ipv4/tcp_rmem", "4096 131072 6291456"),
+    ("ipv4/tcp_wmem", "4096 16384 4194304"),
     ("ipv4/tcp_ecn", "2"),
     ("ipv4/tcp_ecn_fallback", "1"),
     ("ipv4/tcp_no_metrics_save", "1"),

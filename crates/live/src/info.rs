@@ -26,16 +26,6 @@ impl Info<'_> {
         self.0.get(5).is_some_and(|options| options & ECN != 0)
     }
 
-    /// Payload bytes that the peer has acknowledged.
-    pub(crate) fn acked_bytes(self) -> u64 {
-        self.u64(120).unwrap_or(0)
-    }
-
-    /// Payload bytes that have arrived.
-    pub(crate) fn received_bytes(self) -> u64 {
-        self.u64(128).unwrap_or(0)
-    }
-
     /// The sample of the sender that it belongs to.
     pub(crate) fn sample(self) -> FlowSample {
         let micros = |at| self.u32(at).map_or(f64::NAN, |us| f64::from(us) / 1e6);
@@ -60,7 +50,7 @@ impl Info<'_> {
             },
             in_flight,
             retransmits: count(100),
-            // As on the engine with virtual time: what was sent again, and what is still to be.
+            // As on the engine with virtual time: segments that were sent again, and those that wait for it.
             lost: count(100) + lost,
             delivered: count(192),
             ce: count(196),
@@ -112,14 +102,13 @@ mod tests {
         bytes[5] = 8;
         bytes[160..168].copy_from_slice(&1_250_000_u64.to_ne_bytes());
         bytes[104..112].copy_from_slice(&u64::MAX.to_ne_bytes());
-        bytes[120..128].copy_from_slice(&77_u64.to_ne_bytes());
         let info = Info(&bytes);
         let sample = info.sample();
         assert_eq!((sample.rtt_s, sample.rttvar_s, sample.cwnd), (0.041, 0.0005, 40));
         assert_eq!((sample.in_flight, sample.ssthresh, sample.retransmits), (24, 0, 7));
         assert_eq!((sample.delivered, sample.ce, sample.state), (1000, 9, RecoveryState::Recovery));
         assert_eq!(sample.delivery_rate_bps, 1e7);
-        assert!(sample.pacing_bps.is_nan() && info.ecn() && info.acked_bytes() == 77);
+        assert!(sample.pacing_bps.is_nan() && info.ecn());
     }
 
     #[test]

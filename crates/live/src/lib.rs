@@ -8,10 +8,13 @@
 //! relay, however that ends; programs cannot reach the relay's namespace; the model's clock is the machine's, but a packet's
 //! time in a queue depends on its arrival and the queue alone.
 
+pub mod advice;
 mod clock;
 mod control;
+mod engine;
 mod found;
 mod helper;
+mod hosts;
 mod info;
 mod lab;
 mod load;
@@ -24,6 +27,7 @@ mod shell;
 mod sys;
 mod validity;
 
+pub use engine::Live;
 pub use helper::main as helper_main;
 pub use lab::HelperCommand;
 pub use protocol::Failure;

@@ -1,4 +1,4 @@
-//! How busy the machine was: `/proc/stat`, whose first line counts the ticks of all processors (proc_stat(5)).
+//! How busy the machine was. The first line of `/proc/stat` counts the ticks of all processors (proc_stat(5)).
 
 use std::fs;
 

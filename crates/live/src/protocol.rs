@@ -1,5 +1,5 @@
 //! What the engine and its helper say to each other: one JSON message a packet of a `SOCK_SEQPACKET` pair, with file
-//! descriptors beside it (`SCM_RIGHTS`).
+//! descriptors attached (`SCM_RIGHTS`).
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// The longest message, bytes.
 const LONGEST: usize = 1 << 17;
-/// The most descriptors beside a message.
+/// The most descriptors of a message.
 const MOST_FDS: usize = 4;
 
 /// One of the two hosts.
@@ -55,7 +55,7 @@ impl Host {
 /// The namespaces that are wanted.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// The congestion control of connections of programs; the host's default unless given.
+    /// The congestion control of connections of programs; the host's default if none.
     pub(crate) control: Option<String>,
     /// Whether connections of programs ask for ECN.
     pub(crate) ecn: bool,
@@ -97,14 +97,14 @@ pub(crate) enum Order {
 /// What the helper says.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Reply {
-    /// The namespaces are there. Beside it: the packet sockets of server and client, then their sock_diag sockets.
+    /// The namespaces are there. Attached: the packet sockets of server and client, then their sock_diag sockets.
     Built {
         /// What could not be set up and is not needed.
         lacking: Vec<String>,
     },
     /// The program runs, under this number.
     Started(u32),
-    /// The socket is beside it.
+    /// The socket is attached.
     Socket,
     /// Something could not be done.
     Failed(Failure),
@@ -178,6 +178,12 @@ pub(crate) fn receive<T: DeserializeOwned>(
     Ok(Some((serde_json::from_slice(&text[..found.bytes])?, fds)))
 }
 
+/// A pair of connected sockets.
+pub(crate) fn pair() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,10 +213,4 @@ mod tests {
         let error = send(a.as_fd(), &order, &[]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }
-}
-
-/// A pair of connected sockets.
-pub(crate) fn pair() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
-    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
 }

@@ -44,7 +44,7 @@ const TELL: Span = Span::from_millis(200);
 /// Bytes for a frame of a packet, and for one of a super-packet.
 const ROOM: [usize; 2] = [2048, (1 << 16) + 256];
 
-/// What the hosts of a run do, and whose each frame is.
+/// The hosts of a run: their packets, and the flow that each frame belongs to.
 pub(crate) trait Traffic {
     /// The flow of a frame for this host; none if no flow of the run sends such frames.
     fn flow_of(&mut self, now: Time, frame: &Frame, to: Host) -> Option<u32>;
@@ -70,7 +70,7 @@ pub(crate) trait Traffic {
     /// What is seen of the queues now.
     fn status(&mut self, now: Time, of: &Seen<'_>);
 
-    /// The run is over: what is recorded at the end.
+    /// The run is over: rows and counters of its end.
     fn finish(&mut self, end: Time, recorder: &mut Recorder, topology: &Topology<Packet>);
 }
 
@@ -102,6 +102,8 @@ pub(crate) struct Setting<'a> {
     /// Whether the loop never sleeps.
     pub(crate) spin: bool,
     pub(crate) capture: Option<Capture>,
+    /// When the run began.
+    pub(crate) clock: Clock,
 }
 
 /// What a run gives.
@@ -139,7 +141,7 @@ impl<T: Traffic> Hosts<Packet, Observers> for Outbox<'_, T> {
     }
 }
 
-/// What the relay counts beside the model.
+/// Counters of the relay itself.
 #[derive(Default)]
 struct Counts {
     lateness: Distribution,
@@ -225,7 +227,7 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
             outbox: Outbox { traffic, waiting: [Vec::new(), Vec::new()] },
             recorder,
             ports,
-            clock: Clock::start(),
+            clock: setting.clock,
             now: Time::ZERO,
             next_sample: Time::ZERO + scenario.sample_interval,
             next_status: Time::from_secs(1),
@@ -253,7 +255,6 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         let (ticks, cpu) = (Ticks::now(), thread_cpu());
         let mut batches = [(); 2].map(|()| Batch::new(BATCH, ROOM[usize::from(setting.offload)]));
         let mut arrivals: Vec<(Time, Host, Offloaded, Vec<u8>)> = Vec::new();
-        self.clock = Clock::start();
         loop {
             let now = self.clock.look();
             let mut is_full = false;
@@ -510,7 +511,12 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         let topology = &self.network.topology;
         ports::tc(&mut self.recorder, end, "teardown", topology);
         self.outbox.traffic.finish(end, &mut self.recorder, topology);
-        let (delays, sojourns) = self.network.observer.delays.finish(end);
+        let mut delays = self.network.observer.delays;
+        if end < Time::ZERO + self.setting.scenario.length() {
+            // The traffic ended it: a window up to here is a sum of what is recorded.
+            delays.cut(whole_millis(end));
+        }
+        let (delays, sojourns) = delays.finish(end);
         for (element, quantity, distribution) in &sojourns {
             self.recorder.histogram(element, quantity, distribution);
         }
@@ -545,7 +551,13 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
     }
 }
 
+/// A time without its part of a millisecond: what files state.
+pub(crate) const fn whole_millis(at: Time) -> Time {
+    Time::from_nanos(at.as_nanos() / 1_000_000 * 1_000_000)
+}
+
 /// What the machine did during a run.
+#[derive(Clone, Copy)]
 struct Machine {
     /// CPU time of the relay.
     relay: Span,

@@ -3,6 +3,7 @@
 //! The command runs on the client, servers run on the server. The run ends when the command does. Its scenario has the path
 //! that was asked for, and the flows that were found ([`crate::found`]).
 
+use crate::clock::Clock;
 use crate::control::{self, Door, Inbox, Outlet};
 use crate::found::Flows;
 use crate::lab::{HelperCommand, Lab};
@@ -15,7 +16,7 @@ use crate::validity::Validity;
 use serde::Serialize;
 use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
-use sojourn_model::{Action, Scenario, Side};
+use sojourn_model::{Action, Scenario};
 use sojourn_path::{Elements, Topology};
 use sojourn_qdisc::Registry;
 use sojourn_record::{Recorder, ports};
@@ -42,11 +43,11 @@ pub struct Shell {
     pub server_output: PathBuf,
     /// What programs see as `/etc/hosts`.
     pub hosts_file: Option<PathBuf>,
-    /// The congestion control of the programs' connections, on both hosts; the host's default unless given.
+    /// The congestion control of the programs' connections, on both hosts; the host's default if none.
     pub control: Option<String>,
     /// Whether the programs' connections ask for ECN.
     pub ecn: bool,
-    /// Whether hosts hand super-packets over; above 200 Mbit/s unless given.
+    /// Whether hosts hand super-packets over; if none, they do above 200 Mbit/s.
     pub offload: Option<bool>,
     /// Whether the relay never sleeps.
     pub spin: bool,
@@ -56,16 +57,13 @@ pub struct Shell {
     pub door: Option<PathBuf>,
 }
 
-/// From this rate on, hosts hand super-packets over, bit/s: below it the timing of each packet is exact at little cost.
-const OFFLOAD_FROM: u64 = 200_000_000;
-
 /// A shell that is over.
 #[derive(Debug)]
 pub struct Ended {
     /// The results.
     pub run: Run,
-    /// The command's status, as a shell gives it.
-    pub status: i32,
+    /// The command's status, as a shell gives it; none if it ran longer than the run.
+    pub status: Option<i32>,
     /// What the machine did to the run.
     pub validity: Validity,
     /// What could not be set up and was not needed.
@@ -99,9 +97,7 @@ pub enum ShellError {
 /// # Errors
 /// What could not be set up; what ended the run before the command did.
 pub fn shell(shell: &Shell, watch: &dyn Watch, window: &Window) -> Result<Ended, ShellError> {
-    let fastest = [Side::Down, Side::Up].map(|side| control::rate(&shell.scenario, side));
-    let is_fast = fastest.iter().flatten().any(|rate| *rate > OFFLOAD_FROM);
-    let offload = shell.offload.unwrap_or(is_fast);
+    let offload = shell.offload.unwrap_or_else(|| crate::engine::is_fast(&shell.scenario));
     let plan = Plan {
         control: shell.control.clone(),
         ecn: shell.ecn,
@@ -130,6 +126,7 @@ pub fn shell(shell: &Shell, watch: &dyn Watch, window: &Window) -> Result<Ended,
         offload,
         spin: shell.spin,
         capture: shell.capture.clone(),
+        clock: Clock::start(),
     };
     let command = lab.start(Host::Client, &shell.command, None)?;
     let mut traffic = Programs {
@@ -154,7 +151,7 @@ pub fn shell(shell: &Shell, watch: &dyn Watch, window: &Window) -> Result<Ended,
         detail: crate::machine(),
     };
     let run = Run { scenario, engine, tables, unrecorded: Vec::new() };
-    let status = traffic.status.unwrap_or(1);
+    let status = traffic.status;
     Ok(Ended { run, status, validity, lacking: ends.lacking })
 }
 

@@ -17,7 +17,7 @@ use std::process::Command;
 
 /// Bytes of the header in front of each frame (`struct virtio_net_hdr`).
 const VNET_HEADER: usize = 10;
-/// A process under the shell may start so many others.
+/// The most processes that a program may start.
 const MOST_PROCESSES: u64 = 4096;
 
 /// Leaves namespaces for new ones. The calling process has to be single-threaded for a user namespace.
@@ -131,6 +131,43 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
+/// The kernel's `struct tcp_info` of a socket, as long as this kernel's is.
+pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0_u8; 512];
+    let mut length = bytes.len() as libc::socklen_t;
+    // SAFETY: the buffer outlives the call, and the length is its own.
+    let result = unsafe {
+        libc::getsockopt(
+            fd.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            bytes.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    check(result)?;
+    bytes.truncate(length as usize);
+    Ok(bytes)
+}
+
+/// The most that a socket sends in a second, bytes.
+pub(crate) fn set_max_pacing_rate(fd: BorrowedFd<'_>, rate: u64) -> rustix::io::Result<()> {
+    let length = size_of::<u64>() as libc::socklen_t;
+    // SAFETY: the value is a 64-bit number that outlives the call; the kernel takes 32 or 64 bits by the length.
+    let result = unsafe {
+        libc::setsockopt(
+            fd.as_raw_fd(),
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            (&raw const rate).cast(),
+            length,
+        )
+    };
+    check(result)
+        .map(drop)
+        .map_err(|why| rustix::io::Errno::from_io_error(&why).unwrap_or(rustix::io::Errno::INVAL))
+}
+
 /// Frames that came and frames that the socket had no room for, since the last call.
 pub(crate) fn packet_statistics(fd: BorrowedFd<'_>) -> io::Result<(u32, u32)> {
     let mut counts = [0_u32; 2];
@@ -159,6 +196,9 @@ pub(crate) const OFFLOADS: [(&str, u32); 5] = [
     ("gro", 0x2c),
 ];
 
+/// `SIOCETHTOOL`.
+const ETHTOOL: libc::Ioctl = 0x8946;
+
 /// Switches an offload of an interface off. Any socket of the interface's namespace will do.
 pub(crate) fn switch_off(socket: BorrowedFd<'_>, interface: &str, command: u32) -> io::Result<()> {
     let mut value = [command, 0_u32];
@@ -168,8 +208,6 @@ pub(crate) fn switch_off(socket: BorrowedFd<'_>, interface: &str, command: u32) 
         *to = from as libc::c_char;
     }
     request.ifr_ifru.ifru_data = value.as_mut_ptr().cast();
-    /// `SIOCETHTOOL`.
-    const ETHTOOL: libc::Ioctl = 0x8946;
     // SAFETY: the request and the value that it points to outlive the call; these commands take one number.
     check(unsafe { libc::ioctl(socket.as_raw_fd(), ETHTOOL, &raw mut request) }).map(drop)
 }
@@ -190,7 +228,7 @@ pub(crate) struct Offloaded {
 }
 
 impl Offloaded {
-    /// The kind's flag of a packet with CWR whose CWR is for the first packet alone (`VIRTIO_NET_HDR_GSO_ECN`).
+    /// A flag of the kind: CWR belongs to the first packet alone (`VIRTIO_NET_HDR_GSO_ECN`).
     const ECN: u8 = 0x80;
 
     fn read(bytes: &[u8; VNET_HEADER]) -> Self {
@@ -236,7 +274,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// For so many frames of up to so many bytes.
+    /// For this number of frames, each with this room in bytes.
     pub(crate) fn new(frames: usize, room: usize) -> Self {
         Self {
             frames: vec![0; frames * room],
@@ -380,14 +418,14 @@ mod tests {
     fn a_batch_receives_what_was_sent_in_order() {
         use std::os::fd::AsFd;
         let (a, b) = std::os::unix::net::UnixDatagram::pair().unwrap();
-        let frames = [b"first".as_slice(), b"second"];
+        let frames = [b"first".as_slice(), b"five+one"];
         let all = frames.map(|frame| (Offloaded { kind: 1, ..Offloaded::default() }, frame));
         assert_eq!(send(a.as_fd(), &all).unwrap(), 2);
         let mut batch = Batch::new(4, 5);
         assert_eq!(batch.receive(b.as_fd()).unwrap(), 2);
         let found: Vec<_> =
             batch.arrivals().map(|a| (a.frame.to_vec(), a.truncated, a.offloaded.kind)).collect();
-        assert_eq!(found, [(b"first".to_vec(), false, 1), (b"secon".to_vec(), true, 1)]);
+        assert_eq!(found, [(b"first".to_vec(), false, 1), (b"five+".to_vec(), true, 1)]);
         assert_eq!(batch.receive(b.as_fd()).unwrap(), 0);
         assert_eq!(batch.arrivals().count(), 0);
     }

@@ -1,4 +1,4 @@
-//! Whether a live run says anything: what the machine did to it.
+//! Whether the machine let a live run measure its queue.
 //!
 //! A relay in user space that got no processor, or lost frames, measures the machine and not the queue. The limits are
 //! those of docs/live.md; a run beyond one of them is not valid, and no verdict uses it.

@@ -4,16 +4,19 @@
 //! asserts a time that the machine decides.
 
 use libtest_mimic::{Arguments, Trial};
-use sojourn_engine::RunError;
+use sojourn_capture::Capture;
+use sojourn_engine::{Engine as _, RunError};
 use sojourn_language::{AnyWords, Experiment};
-use sojourn_live::{Ended, HelperCommand, Shell, ShellError, Window, helper_main, shell};
+use sojourn_live::{Ended, HelperCommand, Live, Shell, ShellError, Window, helper_main, shell};
 use sojourn_model::{Direction, Scenario, Traffic};
+use sojourn_results::Run;
 use sojourn_results::metrics::{Expression, Frame};
 use std::ffi::OsString;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::exit;
+use std::sync::Arc;
 use std::time::Duration;
 
 fn main() {
@@ -27,7 +30,7 @@ fn main() {
     }
 }
 
-/// Sends so many bytes to whoever connects.
+/// Sends this number of bytes to every client.
 fn serve(port: &str, bytes: &str) {
     let listener = TcpListener::bind(("::", port.parse().expect("a port"))).expect("listens");
     for stream in listener.incoming() {
@@ -51,14 +54,16 @@ fn receive(address: &str, bytes: &str) {
     exit(i32::from(all.len().to_string() != bytes));
 }
 
+/// A test by its name.
+type Test = (&'static str, fn());
+
 fn test() {
     let arguments = Arguments::from_args();
     let refused = probe();
     if let Some(why) = &refused {
         eprintln!("no namespaces on this machine, so their tests are ignored: {why}");
     }
-    type Test = (&'static str, fn());
-    let tests: [Test; 7] = [
+    let tests: [Test; 13] = [
         ("a_download_passes_the_queue", a_download_passes_the_queue),
         ("the_status_is_the_commands", the_status_is_the_commands),
         ("connections_take_the_control_of_the_route", connections_take_the_control_of_the_route),
@@ -66,6 +71,12 @@ fn test() {
         ("programs_have_no_capability", programs_have_no_capability),
         ("nothing_outlives_the_shell", nothing_outlives_the_shell),
         ("a_cancelled_shell_ends", a_cancelled_shell_ends),
+        ("an_experiment_has_kernel_tcp_udp_and_pings", an_experiment_has_kernel_tcp_udp_and_pings),
+        ("events_change_the_path", events_change_the_path),
+        ("a_transfer_completes", a_transfer_completes),
+        ("what_it_cannot_run_is_refused_by_name", what_it_cannot_run_is_refused_by_name),
+        ("super_packets_are_split", super_packets_are_split),
+        ("packets_are_captured", packets_are_captured),
     ];
     let trials = tests.into_iter().map(|(name, run)| {
         let run = move || {
@@ -138,7 +149,11 @@ fn value(ended: &Ended, expression: &str) -> f64 {
 }
 
 fn total(ended: &Ended, subject: &str, name: &str) -> f64 {
-    let table = ended.run.table("totals").unwrap();
+    of_total(&ended.run, subject, name)
+}
+
+fn of_total(run: &Run, subject: &str, name: &str) -> f64 {
+    let table = run.table("totals").unwrap();
     let (subjects, names) = (table.text("subject"), table.text("name"));
     let row = (0..table.len())
         .find(|&row| subjects.get(row) == subject && names.get(row) == name)
@@ -151,7 +166,7 @@ fn a_download_passes_the_queue() {
         asked("SELF as-receiver 10.9.9.1:8000 1000000", &["SELF as-sender 8000 1000000"]);
     asked.servers.push(words("SELF as-sender 8001 5"));
     let ended = run(&asked).unwrap();
-    assert_eq!((ended.status, &ended.lacking), (0, &Vec::new()));
+    assert_eq!((ended.status, &ended.lacking), (Some(0), &Vec::new()));
     let scenario = &ended.run.scenario;
     scenario.check().unwrap();
     // Connections that were refused before the server listened are flows, too.
@@ -177,7 +192,7 @@ fn the_status_is_the_commands() {
 
 fn run_status(script: &str) -> i32 {
     let command = vec!["sh".into(), "-c".into(), script.into()];
-    run(&Shell { command, ..asked("true", &[]) }).unwrap().status
+    run(&Shell { command, ..asked("true", &[]) }).unwrap().status.unwrap()
 }
 
 fn connections_take_the_control_of_the_route() {
@@ -192,8 +207,8 @@ fn connections_take_the_control_of_the_route() {
 }
 
 fn a_command_that_is_not_there_is_named() {
-    let error = run(&asked("no-such-program-at-all", &[])).unwrap_err().to_string();
-    assert!(error.starts_with("starting no-such-program-at-all: No such file"), "{error}");
+    let error = run(&asked("/no/such/program", &[])).unwrap_err().to_string();
+    assert!(error.starts_with("starting /no/such/program: No such file"), "{error}");
 }
 
 /// Neither by `exec` nor by a user namespace of its own does a program get a capability over the relay's namespaces.
@@ -232,4 +247,118 @@ fn a_cancelled_shell_ends() {
     }
     let error = shell(&asked("sleep 100", &[]), &Cancel, &Window::default()).unwrap_err();
     assert_eq!(error, ShellError::Run(RunError::Cancelled));
+}
+
+/// An experiment of this length, hop and flows on the live engine.
+fn live(duration: &str, hop: &str, rest: &str) -> (Scenario, Live) {
+    let text = format!(
+        "[experiment]\nname = \"t\"\nduration = \"{duration}\"\nping = false\nwarmup = \"0s\"\n\
+         sample_interval = \"50ms\"\n[[hop]]\nname = \"link\"\n{hop}\n{rest}"
+    );
+    let experiment = Experiment::parse("t.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let plan = experiment.plan(&AnyWords, 1).unwrap_or_else(|e| panic!("{e}"));
+    (plan.scenarios().next().expect("one"), Live::new(helper()))
+}
+
+fn made((scenario, engine): (Scenario, Live)) -> Run {
+    assert_eq!(engine.refuse(&scenario), []);
+    engine.run(&Arc::new(scenario), &()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn of(run: &Run, expression: &str) -> f64 {
+    let expression = Expression::parse(expression).unwrap();
+    expression.evaluate(&Frame::new(run)).unwrap().value.number
+}
+
+fn an_experiment_has_kernel_tcp_udp_and_pings() {
+    let flows = "[[flow]]\nname = \"down\"\ncc = \"reno\"\n\
+                 [[flow]]\nname = \"up\"\ncc = \"cubic\"\ndirection = \"up\"\necn = \"rfc3168\"\n\
+                 [[flow]]\nname = \"udp\"\nstart = \"0.5s\"\nudp = { rate = \"1mbit\", payload = 500 }\n\
+                 [[flow]]\nname = \"ping\"\nping = { interval = \"100ms\" }\n";
+    let run = made(live("2s", "rate = \"10mbit\"\nqdisc = \"fq_codel\"\nrtt = \"30ms\"", flows));
+    let down = of(&run, "goodput(down) over last 1s");
+    assert!((5e6..9.6e6).contains(&down), "{down}");
+    assert!(of(&run, "goodput(up) over last 1s") > 5e6);
+    let udp = of(&run, "goodput(udp) over last 1s");
+    assert!((udp - 1e6).abs() < 1e5, "{udp}");
+    assert!(of(&run, "min(rtt, ping)") >= 0.030);
+    assert!(of(&run, "mean(srtt, down) over last 1s") >= 0.030);
+    let pings = run.table("pings").unwrap().len();
+    assert!((19..=21).contains(&pings), "{pings}");
+    assert_eq!(run.engine.name, "live");
+}
+
+fn events_change_the_path() {
+    let rest = "[[flow]]\nname = \"f\"\nudp = { rate = \"4mbit\", payload = 1000 }\n\
+                [[event]]\nname = \"slow\"\nat = \"1s\"\nhop = \"link\"\nrate = \"1mbit\"\n\
+                [[window]]\nname = \"before\"\nfrom = \"0.2s\"\nto = \"0.9s\"\n\
+                [[window]]\nname = \"after\"\nfrom = \"1.2s\"\nto = \"2s\"\n";
+    let run = made(live("2s", "rate = \"8mbit\"\nqdisc = \"pfifo limit 5\"\nrtt = \"10ms\"", rest));
+    let events = run.table("events").unwrap();
+    assert!((0..events.len()).any(|row| events.text("subject").get(row) == "event slow"));
+    let before = of(&run, "goodput(f) over before");
+    let after = of(&run, "goodput(f) over after");
+    assert!((before - 4e6).abs() < 4e5, "{before}");
+    // 1000 bytes of 1042, counted as 1056 with what a link adds.
+    assert!((8e5..1e6).contains(&after), "{after}");
+}
+
+fn a_transfer_completes() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\nbytes = \"100k\"\n\
+                [[flow]]\nname = \"never\"\ncc = \"cubic\"\nstart = \"0.5s\"\nbytes = \"100mb\"\nstop = \"0.8s\"\n";
+    let run = made(live("1s", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", flow));
+    let table = run.table("completions").unwrap();
+    let of: Vec<_> = (0..table.len())
+        .map(|row| (table.text("flow").get(row), table.f64("duration_s")[row] > 0.08))
+        .collect();
+    assert_eq!(of, [("f", true), ("never", false)]);
+    assert!(table.f64("duration_s")[1].is_nan());
+}
+
+fn what_it_cannot_run_is_refused_by_name() {
+    let flows = "[[flow]]\nname = \"a\"\ncc = \"no_such_control\"\n\
+                 [[flow]]\nname = \"b\"\ncc = \"cubic\"\necn = \"accecn\"\n\
+                 [[flow]]\nname = \"c\"\nvoip = {}\n";
+    let (scenario, engine) =
+        live("1s", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", flows);
+    let said: Vec<String> = engine.refuse(&scenario).iter().map(ToString::to_string).collect();
+    let said = said.join("\n");
+    for part in [
+        "flow a: congestion control no_such_control: this machine's kernel has ",
+        "flow b: ecn accecn: ",
+        "flow c: traffic voip: ",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+fn super_packets_are_split() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\n";
+    let run = made(live("1s", "rate = \"400mbit\"\nqdisc = \"fq_codel\"\nrtt = \"2ms\"", flow));
+    assert!(of_total(&run, "live", "super_packets") > 0.0);
+    let sent = of_total(&run, "link.down.qdisc", "left");
+    let frames = of_total(&run, "live", "frames");
+    assert!(sent > frames / 2.0, "{sent} packets of {frames} frames");
+    assert_eq!(of_total(&run, "live", "oversized_frames"), 0.0);
+    assert!(of(&run, "goodput(f)") > 1e7);
+}
+
+fn packets_are_captured() {
+    struct Wish(PathBuf);
+    impl sojourn_engine::Watch for Wish {
+        fn capture(&self) -> Option<Capture> {
+            Some(Capture { folder: self.0.clone(), snap_len: 96 })
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\nbytes = \"20k\"\n";
+    let (scenario, engine) =
+        live("300ms", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", flow);
+    engine.run(&Arc::new(scenario), &Wish(folder.path().to_owned())).unwrap();
+    let size = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len();
+    // At least 14 segments, at each point.
+    for name in ["server.pcap", "link.left.pcap", "link.right.pcap", "client.pcap"] {
+        assert!(size(name) > 14 * 96, "{name}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
 }

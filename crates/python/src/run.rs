@@ -43,6 +43,13 @@ pub struct Run {
     results: Arc<Results>,
 }
 
+impl Run {
+    /// What an engine gave.
+    pub fn of(results: Results) -> Self {
+        Self { results: Arc::new(results) }
+    }
+}
+
 #[pymethods]
 impl Run {
     /// A run whose tables were stored: `tables` maps names to anything with `__arrow_c_stream__`.
@@ -280,7 +287,7 @@ pub fn run_many(
                     on_done.call1((index, error.into_value(py))).map(drop)
                 }
                 Ok((index, Ok(results))) => {
-                    let run = Run { results: Arc::new(results) };
+                    let run = Run::of(results);
                     on_done.call1((index, run)).map(drop)
                 }
                 Err(RecvTimeoutError::Disconnected) => break,

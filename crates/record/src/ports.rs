@@ -22,9 +22,9 @@ pub fn subject(role: &Role) -> String {
     match role {
         Role::Queue { element } => element.clone(),
         Role::Netem { element, link, flow } => {
-            let whose = flow.as_deref().map_or(String::new(), |f| format!(":{f}"));
+            let of_flow = flow.as_deref().map_or(String::new(), |f| format!(":{f}"));
             let link = if *link == 0 { String::new() } else { format!("/{link}") };
-            format!("{element}{link}{whose}")
+            format!("{element}{link}{of_flow}")
         }
         Role::Nic { name } => name.clone(),
     }

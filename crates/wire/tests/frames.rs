@@ -177,3 +177,30 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_options_of_a_tcp_header_are_what_follows_its_fixed_part() {
+    let with = frame(false, Some(tcp(1)), 0, b"abc");
+    assert_eq!(with.tcp_options(), Some(&[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2][..]));
+    assert_eq!(frame(true, Some(TcpHeader::new(1, 2, 3, 4)), 0, b"").tcp_options(), Some(&[][..]));
+    assert_eq!(frame(false, None, 0, b"abc").tcp_options(), None);
+}
+
+/// By hand: an echo request of RFC 792 with identifier 0x1234, over IPv4 without options.
+#[test]
+fn an_echo_has_an_identifier_unless_it_is_a_later_fragment() {
+    let mut bytes = vec![0; 12];
+    bytes.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    bytes.extend([8, 0, 0, 0, 0x12, 0x34, 0, 1]);
+    let of = |at: usize, value: u8| {
+        let mut bytes = bytes.clone();
+        bytes[at] = value;
+        Frame::new(bytes).echo()
+    };
+    assert_eq!(of(0, 0), Some(0x1234));
+    assert_eq!(of(34, 0), Some(0x1234), "a reply");
+    assert_eq!(of(34, 3), None, "an error message");
+    assert_eq!(of(21, 1), None, "a later fragment");
+    assert_eq!(of(23, 17), None, "UDP");
+    assert_eq!(Frame::new(bytes[..41].to_vec()).echo(), None, "cut off");
+}

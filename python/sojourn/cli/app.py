@@ -481,6 +481,7 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     playground,
     plot,
     search,
+    shell,
     store,
     table,
 )
@@ -504,6 +505,7 @@ for _commands in (
     playground,
     plot,
     search,
+    shell,
     store,
     table,
 ):

@@ -7,6 +7,7 @@ use sojourn_wire::Frame;
 pub(crate) fn any_bytes(bytes: &[u8]) {
     let mut frame = Frame::new(bytes.to_vec());
     let _ = (frame.tcp(), frame.ports(), frame.flow_key(), frame.host_keys(), frame.l4_len());
+    let _ = (frame.tcp_options(), frame.echo());
     frame.set_ecn(Ecn::Ce);
     frame.set_dscp(Dscp::from_tos(0xb8));
     frame.strip_tcp_ecn();
