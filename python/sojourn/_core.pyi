@@ -44,6 +44,7 @@ __all__ = [
     "parse_rate",
     "parse_span",
     "plugin_header",
+    "probe_live",
     "qdiscs",
     "quic_stacks",
     "refusals",
@@ -181,6 +182,7 @@ def run_many(
     captures: Sequence[str] = ...,
     snap_len: int = ...,
 ) -> None: ...
+def probe_live() -> tuple[tuple[str, str] | None, list[str], list[str]]: ...
 def live_helper(socket: int) -> int: ...
 def run_shell(
     scenario: Scenario,

@@ -1,4 +1,4 @@
-"""``sojourn shell`` and ``--engine live``. A machine without namespaces skips the tests that need them, and says why."""
+"""``sojourn shell`` and ``--engine live``. A machine without namespaces skips tests that need them, and says why."""
 
 import json
 import os
@@ -61,7 +61,7 @@ def test_a_download_gives_results_and_an_experiment_to_simulate(tmp_path: Path) 
     assert "GET /file" in (run / "server.log").read_text()
     seen = (tmp_path / "seen.toml").read_text()
     # The response's header is payload, too.
-    sizes = [int(size) for size in re.findall(r"bytes = (\d+)", seen)]
+    sizes = [int(size) for size in re.findall(r'bytes = "(\d+)b"', seen)]
     assert any(400_000 < size < 401_000 for size in sizes), seen
     assert 'cc = "reno"' in seen
     assert 'ecn = "rfc3168"' in seen
@@ -157,9 +157,14 @@ def test_an_experiment_runs_live_and_repeats(tmp_path: Path) -> None:
         '[experiment]\nname = "e"\nduration = "1s"\nping = false\nwarmup = "0s"\n[[hop]]\nname = "b"\nrate = "10mbit"\n'
         'qdisc = "fq_codel"\nrtt = "10ms"\n[[flow]]\nname = "f"\ncc = "reno"\n'
     )
-    ran = sojourn("run", file, "-o", "r", "--engine", "live", "--seeds", "2", "--json", cwd=tmp_path)
+    ran = sojourn("run", file, "-o", "r", "--engine", "live", "--repeat", "2", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert len(list((tmp_path / "r" / "runs").iterdir())) == 2
+    [cell] = json.loads(ran.stdout)["cells"]
+    assert cell["seeds"] == [1, 1]
+    again = sojourn("run", file, "-o", "r", "--engine", "live", "--repeat", "2", cwd=tmp_path)
+    assert "2 of 2 runs are in r already" in again.stderr
+    assert "are the same on sim" in sojourn("run", file, "-o", "s", "--repeat", "2", cwd=tmp_path).stderr
 
 
 def test_the_status_names_queues_and_the_flows_that_send() -> None:
@@ -210,4 +215,4 @@ def test_what_was_seen_becomes_flows_and_events() -> None:
     assert text.count('rtt = "15ms"') == 1
     assert text.count("[[event]]") == 2
     assert 'direction = "up"\nstart = "1ms"\nstop = "2s"' in text
-    assert "bytes = 7" in text
+    assert 'bytes = "7b"' in text

@@ -6,7 +6,7 @@
 use crate::hosts::{Kernel, MOST_FLOWS};
 use crate::lab::{HelperCommand, Lab};
 use crate::packet::Packet;
-use crate::protocol::Plan;
+use crate::protocol::{Host, Plan};
 use crate::relay::{self, Outcome, Setting};
 use crate::{NAME, advice, clock::Clock, control, machine};
 use sojourn_engine::{Capabilities, Clock as Kind, Engine, Facts, RunError, Watch};
@@ -19,6 +19,7 @@ use sojourn_qdisc::Registry;
 use sojourn_results::{EngineId, Run};
 use std::fs;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// From this rate on, hosts hand super-packets over, bit/s: below it the timing of each packet is exact at little cost.
 pub(crate) const OFFLOAD_FROM: u64 = 200_000_000;
@@ -57,6 +58,28 @@ impl Live {
         Self { offload: Some(offload), ..self }
     }
 
+    /// Tries on this machine what a run needs: namespaces, interfaces, packet sockets, routes, a program in them. Returns
+    /// what works less well than elsewhere.
+    ///
+    /// # Errors
+    /// The step that the machine refuses.
+    pub fn probe(&self) -> Result<Vec<String>, crate::Failure> {
+        let control = self.controls.first().cloned();
+        let plan = Plan { control, ecn: true, ..Plan::default() };
+        let (mut lab, ends) = Lab::open(&self.helper, plan)?;
+        let program = lab.start(Host::Client, &["/bin/true".into()], None)?;
+        let mut left = 200;
+        while lab.exited()?.is_none_or(|(number, _)| number != program) && left > 0 {
+            std::thread::sleep(Duration::from_millis(5));
+            left -= 1;
+        }
+        let mut lacking = ends.lacking;
+        if left == 0 {
+            lacking.push("a program in the namespaces did not end within a second".to_owned());
+        }
+        Ok(lacking)
+    }
+
     /// The congestion controls that the machine's kernel has loaded or built in.
     pub fn controls(&self) -> &[String] {
         &self.controls
@@ -75,7 +98,7 @@ const fn sends(kind: TrafficKind) -> bool {
     matches!(kind, TrafficKind::Tcp | TrafficKind::Udp | TrafficKind::Ping)
 }
 
-/// Whether frames can pass an element of this kind: all but tunnels, whose outer headers real frames do not have.
+/// Whether frames can pass an element of this kind: all but tunnels, since frames get no outer headers here.
 const fn carries(kind: ElementKind) -> bool {
     !matches!(kind, ElementKind::Encapsulate | ElementKind::Decapsulate)
 }

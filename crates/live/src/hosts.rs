@@ -1,8 +1,7 @@
 //! Kernel TCP, UDP and pings as the flows of an experiment.
 //!
 //! Sockets are made on the hosts before the run; one thread sends and receives on all of them, and the relay asks the kernel
-//! for the senders' state. What the thread sees (a connection that is there, a transfer that is whole, a reply) reaches the
-//! recorder through a channel.
+//! for the senders' state. The thread reports connections, transfers and replies through a channel.
 //!
 //! Invariants: a flow's numbers on the wire are its ports, or the identifier of its pings; counts of a flow come from its own
 //! sockets; the thread ends before the sockets' namespaces do.
@@ -46,7 +45,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// Bytes of the header of ICMP echo, and of IPv4.
 const HEADERS: u32 = 28;
 
-/// What a flow's sockets are told and tell.
+/// The part of a flow's sockets that two threads see.
 struct Shared {
     /// The socket that sends: asked for its state.
     sender: OwnedFd,
@@ -79,7 +78,7 @@ pub(crate) struct Kernel<'a> {
     flows: Vec<Arc<Shared>>,
     saw: Receiver<Saw>,
     told: Sender<Told>,
-    /// Becomes readable when the thread saw something; and when it is told something.
+    /// Becomes readable when the thread saw something; and when it gets an order.
     news: Arc<OwnedFd>,
     orders: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,

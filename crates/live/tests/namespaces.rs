@@ -63,7 +63,7 @@ fn test() {
     if let Some(why) = &refused {
         eprintln!("no namespaces on this machine, so their tests are ignored: {why}");
     }
-    let tests: [Test; 13] = [
+    let tests: [Test; 18] = [
         ("a_download_passes_the_queue", a_download_passes_the_queue),
         ("the_status_is_the_commands", the_status_is_the_commands),
         ("connections_take_the_control_of_the_route", connections_take_the_control_of_the_route),
@@ -77,6 +77,11 @@ fn test() {
         ("what_it_cannot_run_is_refused_by_name", what_it_cannot_run_is_refused_by_name),
         ("super_packets_are_split", super_packets_are_split),
         ("packets_are_captured", packets_are_captured),
+        ("a_full_disk_ends_a_run_and_says_so", a_full_disk_ends_a_run_and_says_so),
+        ("a_killed_helper_ends_a_shell", a_killed_helper_ends_a_shell),
+        ("a_removed_interface_ends_a_shell", a_removed_interface_ends_a_shell),
+        ("a_program_that_forks_without_end_ends", a_program_that_forks_without_end_ends),
+        ("all_packets_may_be_lost", all_packets_may_be_lost),
     ];
     let trials = tests.into_iter().map(|(name, run)| {
         let run = move || {
@@ -361,4 +366,115 @@ fn packets_are_captured() {
         assert!(size(name) > 14 * 96, "{name}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
+}
+
+/// The first file is one that takes nothing.
+fn a_full_disk_ends_a_run_and_says_so() {
+    struct Wish(PathBuf);
+    impl sojourn_engine::Watch for Wish {
+        fn capture(&self) -> Option<Capture> {
+            Some(Capture { folder: self.0.clone(), snap_len: 1500 })
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(".unfinished-server.pcap");
+    std::os::unix::fs::symlink("/dev/full", file).unwrap();
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\n";
+    let hop = "rate = \"50mbit\"\nqdisc = \"pfifo\"\nrtt = \"1ms\"";
+    let (scenario, engine) = live("5s", hop, flow);
+    let error = engine.run(&Arc::new(scenario), &Wish(folder.path().to_owned())).unwrap_err();
+    assert!(error.to_string().contains("server.pcap cannot be written"), "{error}");
+}
+
+/// Process IDs of the helpers that this process has started, or of their children.
+fn children(of: &str) -> Vec<String> {
+    let text = |path: String| std::fs::read_to_string(path).unwrap_or_default();
+    let tasks = std::fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
+    let lists = tasks.map(|task| text(format!("{}/children", task.path().display())));
+    lists.flat_map(|list| list.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// A shell that waits, while something happens to its helper, or to PID 1 of its namespaces.
+fn disturbed(happens: impl FnOnce(&str, &str)) -> ShellError {
+    let before = children("self");
+    let folder = tempfile::tempdir().unwrap();
+    let begun = folder.path().join("begun");
+    let script = format!("touch {}; sleep 100", begun.display());
+    let command = vec!["sh".into(), "-c".into(), script.into()];
+    let asked = Shell { command, ..asked("true", &[]) };
+    std::thread::scope(|scope| {
+        let shell = scope.spawn(|| run(&asked));
+        while !begun.exists() {
+            assert!(!shell.is_finished(), "it ended before it began");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut ours = children("self").into_iter().filter(|pid| !before.contains(pid));
+        let first = ours.find_map(|pid| {
+            let of_helper = children(&pid).into_iter().find(|pid| !pid.is_empty())?;
+            let has_programs = children(&of_helper).iter().any(|pid| !pid.is_empty());
+            has_programs.then_some((pid, of_helper))
+        });
+        let (helper, first) = first.expect("PID 1");
+        happens(&helper, &first);
+        shell.join().unwrap().unwrap_err()
+    })
+}
+
+fn command(words: &[&str]) -> bool {
+    let done = std::process::Command::new(words[0]).args(&words[1..]).status();
+    done.is_ok_and(|status| status.success())
+}
+
+fn a_killed_helper_ends_a_shell() {
+    for number in 0..2 {
+        let kill = |helper: &str, first: &str| {
+            assert!(command(&["kill", "-9", [helper, first][number]]));
+        };
+        let error = disturbed(kill);
+        assert!(error.to_string().contains("the helper"), "{error}");
+    }
+}
+
+/// Root removes it from outside; programs in the namespaces cannot.
+fn a_removed_interface_ends_a_shell() {
+    // The helper stays in the relay's namespace.
+    let enter = |helper: &str, _: &str| {
+        let target = format!("--target={helper}");
+        let words = ["nsenter", &target, "--user", "--net", "--preserve-credentials"];
+        assert!(command(&[&words[..], &["ip", "link", "delete", "client"]].concat()));
+    };
+    if !command(&["sh", "-c", "command -v nsenter && command -v ip >&2"]) {
+        return;
+    }
+    let error = disturbed(enter);
+    assert!(error.to_string().contains("the interface to the client is gone"), "{error}");
+}
+
+/// Some hundred processes, and all end with the shell.
+fn a_program_that_forks_without_end_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let alive = folder.path().join("alive");
+    let script = format!(
+        "while :; do (while :; do sleep 0.1; touch {0}; done) & sleep 0.002; done",
+        alive.display()
+    );
+    let base = asked("true", &[]);
+    let mut scenario = base.scenario.clone();
+    scenario.duration = sojourn_units::Span::from_millis(500);
+    let command = vec!["sh".into(), "-c".into(), script.into()];
+    let ended = run(&Shell { command, scenario, ..base }).unwrap();
+    assert_eq!(ended.status, None);
+    let _ = std::fs::remove_file(&alive);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!alive.exists());
+}
+
+fn all_packets_may_be_lost() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\nbytes = \"10k\"\n\
+                [[flow]]\nname = \"p\"\nping = { interval = \"50ms\" }\n";
+    let hop = "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"1ms\"\nnetem = [\"loss 100%\"]";
+    let run = made(live("500ms", hop, flow));
+    let pings = run.table("pings").unwrap();
+    assert!(pings.len() > 5 && pings.f64("rtt_s").iter().all(|rtt| rtt.is_nan()));
+    assert_eq!(of_total(&run, "link.down.qdisc", "left"), 0.0);
 }

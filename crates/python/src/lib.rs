@@ -38,7 +38,7 @@ mod _core {
         renamed_key, renamed_table, stacks,
     };
     #[pymodule_export]
-    use super::live::{live_helper, run_shell};
+    use super::live::{live_helper, probe_live, run_shell};
     #[pymodule_export]
     use super::metrics::{about, metrics};
     #[pymodule_export]

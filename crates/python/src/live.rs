@@ -7,7 +7,7 @@ use crate::scenario::Scenario;
 use pyo3::prelude::*;
 use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::Watch;
-use sojourn_live::{Ended, Shell, ShellError, Window, advice};
+use sojourn_live::{Ended, Live, Shell, ShellError, Window, advice};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +21,21 @@ use std::time::Duration;
 pub fn live_helper(socket: i32) -> i32 {
     // The GIL stays: the process has one thread, and forks.
     sojourn_live::helper_main(socket)
+}
+
+/// Whether the live engine can run here, tried step by step: why not and what would help, if it cannot; what works less well
+/// than elsewhere; the congestion controls of the machine's kernel.
+type Probed = (Option<(String, String)>, Vec<String>, Vec<String>);
+
+/// Tries each part of the live engine on this machine.
+#[pyfunction]
+pub fn probe_live(py: Python<'_>) -> PyResult<Probed> {
+    let live = Live::new(live_helper_command(py)?);
+    let controls = live.controls().to_vec();
+    Ok(match py.detach(|| live.probe()) {
+        Ok(lacking) => (None, lacking, controls),
+        Err(failure) => (Some((failure.to_string(), advice::help(&failure))), Vec::new(), controls),
+    })
 }
 
 /// Ends a shell when Python wants it.
@@ -40,7 +55,7 @@ const LOOK: Duration = Duration::from_millis(250);
 type Over = (Run, Option<i32>, Vec<String>, Vec<String>);
 
 /// Runs a command on the client of a path, and servers on its server, the GIL released. `on_status(json)` is called some times
-/// a second on the calling thread; what it raises ends the shell.
+/// a second on the calling thread; an exception of it ends the shell.
 #[pyfunction]
 #[pyo3(signature = (scenario, command, *, servers, server_output, on_status, hosts_file=None, control=None, ecn=false, offload=None, spin=false, captures=None, snap_len=SNAP_LEN, door=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
@@ -76,7 +91,7 @@ pub fn run_shell(
     };
     let (wanted, window) = (Wanted::default(), Window::default());
     let (sender, receiver) = sync_channel(1);
-    // Only this thread listens; the lock is what lets it do so with the GIL released.
+    // Only this thread listens; the lock lets it do so with the GIL released.
     let receiver = Mutex::new(receiver);
     let outcome = std::thread::scope(|scope| {
         let (asked, wanted, window) = (&asked, &wanted, &window);

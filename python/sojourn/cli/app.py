@@ -83,6 +83,10 @@ def run(
         int | None,
         typer.Option(min=1, help="Number of seeds (1, 2, ...) per cell (default: the file's)."),
     ] = None,
+    repeat: Annotated[
+        int,
+        typer.Option(min=1, help="Runs per seed, on an engine where two runs of one seed differ ([b]live[/b])."),
+    ] = 1,
     precision: Annotated[
         list[str] | None,
         typer.Option(
@@ -156,6 +160,7 @@ def run(
         as_json=as_json,
         aims=precision or [],
         max_seeds=max_seeds,
+        repeat=repeat,
     )
 
 

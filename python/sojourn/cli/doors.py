@@ -1,4 +1,4 @@
-"""The control sockets of shells that run: where they are, and what is said on them."""
+"""The control sockets of shells that run: their folder, and requests to them."""
 
 import os
 import socket
@@ -60,7 +60,7 @@ def ask(request: str, pid: int | None) -> str:
 
 
 def _ask(path: Path, request: str) -> str | None:
-    """Return the answer; None if nobody listens: the file is what a killed shell left, and goes."""
+    """Return the answer; None if nobody listens: a killed shell left the file, and it goes."""
     with socket.socket(socket.AF_UNIX) as client:
         client.settimeout(10)
         try:

@@ -41,7 +41,7 @@ def on_kernel(engine: str, kernel: str | None) -> str:
 Engine = Annotated[
     str,
     typer.Option(
-        help="The engine: [b]sim[/b], the simulator, [b]linux[/b], the kernel itself in virtual time ([b]linux:NAME[/b] is "
+        help="The engine: [b]sim[/b], the simulator, [b]linux[/b], the kernel itself in virtual time ([b]linux:NAME[/b], "
         "the kernel with this name), or [b]live[/b], this machine's own TCP behind the simulator's queues.",
         metavar="NAME",
         autocompletion=complete.engines,

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from sojourn import _core, runner
@@ -52,6 +52,7 @@ def run(
     as_json: bool,
     aims: Sequence[str] = (),
     max_seeds: int | None = None,
+    repeat: int = 1,
 ) -> None:
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
     wanted, looks = _looks(aims, seeds, max_seeds)
@@ -61,7 +62,7 @@ def run(
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
-    keys = _part(keys, shard)
+    keys = _part(_repeated(keys, repeat, engine), shard)
     # What is to be run comes first: a wrong name is the nearer mistake.
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
@@ -108,6 +109,14 @@ def _say_plan(campaign: Campaign, *, limit: bool) -> None:
     if needed.expected_s(threads) > LONG_S:
         runs = f"{needed.runs} run{'s'[: needed.runs != 1]}"
         say(f"{'at most ' if limit else ''}{runs} to make, {needs_line(needed, threads)}")
+
+
+def _repeated(keys: list[RunKey], times: int, engine: str) -> list[RunKey]:
+    if times == 1:
+        return keys
+    if _core.facts(engine).deterministic:
+        raise UsageError(f"two runs of one seed are the same on {engine}", help="use --seeds instead of --repeat")
+    return [replace(key, repetition=number) for key in keys for number in range(1, times + 1)]
 
 
 def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any, Final
@@ -199,10 +200,10 @@ def _run(
         for text in lacking:
             say(f"warning: {text}")
         key = run_key(results.scenario, engine=engine)
-        files = files_of(key, results, command=command)
-        if server_output.exists():
-            files["server.log"] = server_output.read_bytes()
-        store.add_files(key, files, captures=captures)
+        while key in store:
+            key = replace(key, repetition=key.repetition + 1)
+        texts = {"server.log": server_output.read_text(errors="replace")} if server_output.exists() else {}
+        store.add_files(key, files_of(key, results, command=command, texts=texts), captures=captures)
         run = Run.fresh(key, results)
         if save is not None:
             _save(save, line, run, command)

@@ -41,7 +41,7 @@ class StatusLine:
 
     def _keep(self) -> None:
         self._size = os.get_terminal_size(sys.stderr.fileno())
-        # A new line, so that what stands in the last one moves up; then the cursor back to where it was.
+        # A new line, so that the text of the last one moves up; then the cursor back to where it was.
         self._write(f"\n\0337\033[1;{self._size.lines - 1}r\0338\033[1A")
 
     def _write(self, text: str) -> None:
@@ -74,7 +74,7 @@ def line(status: Mapping[str, Any]) -> str:
 _RECENT = 2.0
 """A flow that was silent for so long (s) is not shown."""
 _FLOWS = 3
-"""So many flows are shown."""
+"""The most flows that are shown."""
 
 
 def _most(flows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:

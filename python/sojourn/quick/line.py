@@ -40,9 +40,11 @@ class Line:
 
         Args:
             scenario: the run's.
-            changes: what was changed, as the table ``events`` has it: time (s), and element and action in words.
+            changes: the changes of the path, as the table ``events`` has them: time (s), and element and action in words.
         """
-        flows = [_flow(flow) for flow in scenario["flows"]]
+        # A connection that was refused has sent nothing.
+        sent = [flow for flow in scenario["flows"] if flow["traffic"].get("bytes", 2) > 1]
+        flows = [_flow(flow) for flow in sent or scenario["flows"][:1]]
         events = [
             {"name": f"change-{number}", "at": f"{at * 1e3:.0f}ms", "hop": HOP, **action}
             for number, (at, action) in enumerate(_events(changes), 1)
@@ -88,7 +90,7 @@ def _flow(flow: Mapping[str, Any]) -> dict[str, object]:
         table["stop"] = flow["stop"]
     if kind == "tcp":
         table |= {"cc": traffic["cc"], "ecn": traffic["ecn"]}
-        table |= {"bytes": traffic["bytes"]} if "bytes" in traffic else {}
+        table |= {"bytes": f"{traffic['bytes']}b"} if "bytes" in traffic else {}
     elif kind == "udp":
         table["udp"] = {"rate": traffic["rate"], "payload": traffic["payload"]}
     else:

@@ -11,10 +11,19 @@ from sojourn.views.remarks import remarks
 from sojourn.views.run import Run
 
 
-def files_of(key: RunKey, results: _core.Run, *, command: str) -> dict[str, bytes]:
-    """Return the files of a run by their names; ``command`` is the command that made the run."""
+def files_of(
+    key: RunKey, results: _core.Run, *, command: str, texts: Mapping[str, str] | None = None
+) -> dict[str, bytes]:
+    """Return the files of a run by their names.
+
+    Args:
+        key: the run.
+        results: its results.
+        command: the command that made it.
+        texts: more files for people to read, by name.
+    """
     tables = {name: pl.DataFrame(results.table(name)) for name in results.tables}
-    texts = tc_logs(tables.pop("tc", None))
+    texts = {**tc_logs(tables.pop("tc", None)), **(texts or {})}
     said = [remark.json() for remark in remarks(Run.fresh(key, results))]
     return record_files(key, command, tables, texts=texts, remarks=said)
 

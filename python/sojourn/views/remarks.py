@@ -31,9 +31,9 @@ class Remark:
     """Something to know before the numbers of a run are believed."""
 
     about: str
-    """What it names: ``cwnd``, which is many times the path's; a setting, ``receive_window``, ``send_buffer``,
-    ``app_rate``, ``max_pacing_rate``; ``window``, which holds too few periods; or ``slow start``, which the window
-    holds."""
+    """What it names: ``machine``, which disturbed the run; ``cwnd``, which is many times the path's; a setting,
+    ``receive_window``, ``send_buffer``, ``app_rate``, ``max_pacing_rate``; ``window``, which holds too few periods; or
+    ``slow start``, which the window holds."""
     flows: tuple[str, ...]
     message: str
     help: str
@@ -81,7 +81,26 @@ def remarks(run: Run) -> list[Remark]:
     # A window of many times the path fills any buffer: the buffer is not what is to be larger.
     limited = [own for own in _limited(run) if own.about not in _BUFFERS or not large.issuperset(own.flows)]
     starting = _starting(run, large.union(*(own.flows for own in limited)))
-    return [*overgrown, *starting, *limited, *_swinging(run)]
+    return [*_not_valid(run), *overgrown, *starting, *limited, *_swinging(run)]
+
+
+# --- the machine -----------------------------------------------------------------------------------------------------
+
+
+def _not_valid(run: Run) -> list[Remark]:
+    """Return that the machine disturbed a run on a wall clock, with the numbers that have limits (docs/live.md)."""
+    if "totals" not in run.tables:
+        return []
+    of_machine = run.totals.filter(pl.col("subject").cast(pl.String) == "live")
+    found = dict(of_machine.select(pl.col("name").cast(pl.String), "value").iter_rows())
+    if found.get("valid", 1.0) != 0.0:
+        return []
+    message = (
+        f"the run is not valid: 99 % of the packets left within {found['lateness_p99_s'] * 1e3:.2f} ms of their time, "
+        f"{found['socket_drops'] + found['unsent_packets']:.0f} were lost outside of the queues, "
+        f"and the relay was busy for {found['relay_cpu_share']:.0%} of the run"
+    )
+    return [Remark("machine", (), message, "run it on an idle machine; docs/live.md has the limits")]
 
 
 def shared_remarks(runs: Iterable[Run]) -> list[SharedRemark]:

@@ -65,6 +65,8 @@ def record_files(
         "scenario": key.scenario,
         "tables": contents,
     }
+    if key.repetition > 1:
+        head["repetition"] = key.repetition
     if written:
         head["texts"] = {name: hashlib.sha256(content).hexdigest() for name, content in written.items()}
     if key.warnings:
@@ -225,6 +227,7 @@ def _key(head: Mapping[str, Any]) -> RunKey:
         measured,
         warnings,
         head.get("resolved"),
+        head.get("repetition", 1),
     )
 
 
@@ -281,7 +284,13 @@ def _is_remark(own: object) -> bool:
     )
 
 
-_OPTIONAL: Final[Mapping[str, type]] = {"warnings": list, "remarks": list, "imported": dict, "texts": dict}
+_OPTIONAL: Final[Mapping[str, type]] = {
+    "warnings": list,
+    "remarks": list,
+    "imported": dict,
+    "texts": dict,
+    "repetition": int,
+}
 """What some heads have."""
 
 _KINDS: Final[Mapping[str, type]] = {

@@ -16,7 +16,7 @@ _LONGEST_NAME: Final = 80
 
 @dataclass(frozen=True)
 class RunKey:
-    """What tells one run from another: the scenario with its seed, the engine and its version."""
+    """What tells one run from another: the scenario with its seed, the engine and its version, and the repetition."""
 
     scenario: Scenario
     """The whole scenario, seed included, as the extension module writes it."""
@@ -34,6 +34,8 @@ class RunKey:
     """What its experiment says that may not be what was meant; it does not tell one run from another."""
     given: _core.Scenario | None = field(default=None, repr=False, compare=False)
     """The scenario as the extension module gave it, so that engines need not read it again; None of a stored run."""
+    repetition: int = 1
+    """Which run of this scenario and seed it is, on an engine where two of them differ; the first is 1."""
 
     @cached_property
     def resolved(self) -> _core.Scenario:
@@ -46,12 +48,14 @@ class RunKey:
 
     @cached_property
     def digest(self) -> str:
-        """A stable hash of scenario, seed, engine and version: 12 hexadecimal digits."""
+        """A stable hash of scenario, seed, engine, version and repetition: 12 hexadecimal digits."""
         scenario = dict(self.scenario)
         if plugins := scenario.get("plugins"):
             # Another build is another run; the same build in another place is not.
             scenario["plugins"] = [plugin["digest"] for plugin in plugins]
-        key = {"scenario": scenario, "engine": self.engine, "version": self.version}
+        key: dict[str, Any] = {"scenario": scenario, "engine": self.engine, "version": self.version}
+        if self.repetition > 1:
+            key["repetition"] = self.repetition
         text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -65,7 +69,7 @@ class RunKey:
 
     @property
     def cell_digest(self) -> str:
-        """A stable hash of all but the seed: runs of which it is the same are seeds of one cell."""
+        """A stable hash of all but seed and repetition: runs of which it is the same are of one cell."""
         key = {"asked": self.asked, "engine": self.engine, "version": self.version}
         text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -63,6 +63,7 @@ def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str) ->
             "engine": key.engine,
             "version": key.version,
             "warnings": list(key.warnings),
+            "repetition": key.repetition,
         }
         for key in keys
     ]
@@ -82,7 +83,14 @@ def make(sent: bytes) -> Answer:
     before = _cpu_s()
     for one in asked["runs"]:
         scenario = Scenario(one["scenario"])
-        key = RunKey(scenario, one["label"], one["engine"], one["version"], warnings=tuple(one["warnings"]))
+        key = RunKey(
+            scenario,
+            one["label"],
+            one["engine"],
+            one["version"],
+            warnings=tuple(one["warnings"]),
+            repetition=int(one["repetition"]),
+        )
         try:
             identity = _core.identity(key.resolved, engine=engine)
             if identity != key.version:
