@@ -40,7 +40,7 @@ class Line:
 
         Args:
             scenario: the run's.
-            changes: the changes of the path, as the table ``events`` has them: time (s), and element and action in words.
+            changes: the changes of the path, as the table ``events`` has them: time (s), and action in words.
         """
         # A connection that was refused has sent nothing.
         sent = [flow for flow in scenario["flows"] if flow["traffic"].get("bytes", 2) > 1]
