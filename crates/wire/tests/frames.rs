@@ -204,3 +204,21 @@ fn an_echo_has_an_identifier_unless_it_is_a_later_fragment() {
     assert_eq!(of(23, 17), None, "UDP");
     assert_eq!(Frame::new(bytes[..41].to_vec()).echo(), None, "cut off");
 }
+
+/// What a network card does: it adds up everything from where it begins to count, and writes the complement.
+#[test]
+fn a_network_card_finishes_what_was_finished_partly() {
+    for (is_v6, header) in
+        [(false, Some(tcp(7))), (true, Some(tcp(7))), (false, None), (true, None)]
+    {
+        let mut partly = frame(is_v6, header, 0, b"some payload");
+        let mut whole = partly.clone();
+        whole.finish();
+        let (begin, place) = partly.finish_partly().expect("a transport header");
+        let mut bytes = partly.into_bytes();
+        let (begin, place) = (usize::from(begin), usize::from(begin + place));
+        let sum = etherparse::checksum::Sum16BitWords::new().add_slice(&bytes[begin..]);
+        bytes[place..place + 2].copy_from_slice(&sum.ones_complement().to_ne_bytes());
+        assert_eq!(bytes, whole.bytes());
+    }
+}
