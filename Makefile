@@ -14,13 +14,14 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-rust test-python test-linux test-cluster web test-web fmt lint bench bench-campaign digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
+.PHONY: demo test test-rust test-python test-linux test-live test-cluster web test-web fmt lint bench bench-campaign digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run an eighth of the published experiments, print what they say of the claims"
 	@echo "make test   set up and run every check and test; --keep-going lists all failures"
 	@echo "make nightly  the slow checks: all mutants, fuzzing, other builds' bits, pages in Chromium, packages, guests"
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
+	@echo "make test-live  run what needs namespaces; says what this machine refuses"
 	@echo "make web    build the playground, one file for a browser: target/web/playground.html (needs Node.js)"
 	@echo "make test-web  test it in Chromium, and its bits against the native build's"
 	@echo "make test-cluster  kill commands and Dask's workers at random moments, KILLS times and over RUNS runs: hours"
@@ -92,6 +93,11 @@ test-linux: $(VENV)/.checked
 	  || $(BIN)/sojourn linux build
 	cargo test -p sojourn-linux --profile checked -- --include-ignored
 	$(BIN)/pytest tests/linux
+
+# Namespaces, the relay, the shell: what this machine refuses is ignored, and said. `make test` has them, too.
+test-live: $(VENV)/.checked
+	cargo test -p sojourn-live --profile checked
+	$(BIN)/pytest -rs tests/python/test_shell.py
 
 # Kills at random moments, a thousand of them, and a campaign of 20 000 runs on Dask among deaths, restarts and cut
 # networks, unless KILLS and RUNS say otherwise: hours on two cores.

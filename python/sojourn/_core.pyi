@@ -37,6 +37,7 @@ __all__ = [
     "harm",
     "identity",
     "json_schema",
+    "live_helper",
     "load",
     "load_search",
     "metrics",
@@ -44,6 +45,7 @@ __all__ = [
     "parse_rate",
     "parse_span",
     "plugin_header",
+    "probe_live",
     "qdiscs",
     "quic_stacks",
     "refusals",
@@ -51,6 +53,7 @@ __all__ = [
     "renamed_key",
     "renamed_table",
     "run_many",
+    "run_shell",
     "sources",
     "stacks",
     "standing_kernels",
@@ -191,8 +194,27 @@ def run_many(
     command: str = ...,
     warnings: Sequence[Sequence[str]] = ...,
     keep: Sequence[str] = ...,
+    repetitions: Sequence[int] = ...,
     asks: Sequence[str] = ...,
 ) -> None: ...
+def probe_live() -> tuple[tuple[str, str] | None, list[str], list[str]]: ...
+def live_helper(socket: int) -> int: ...
+def run_shell(
+    scenario: Scenario,
+    command: Sequence[str],
+    *,
+    servers: Sequence[Sequence[str]],
+    server_output: str,
+    on_status: Callable[[str], object],
+    hosts_file: str | None = None,
+    control: str | None = None,
+    ecn: bool = False,
+    offload: bool | None = None,
+    spin: bool = False,
+    captures: str | None = None,
+    snap_len: int = ...,
+    door: str | None = None,
+) -> tuple[Run, int | None, list[str], list[str]]: ...
 
 @final
 class Store:
@@ -201,7 +223,7 @@ class Store:
     def __contains__(self, name: str, /) -> bool: ...
     def __len__(self) -> int: ...
     def files(self) -> list[Path]: ...
-    def brief(self, name: str) -> tuple[str, list[tuple[str, str]], int, str, str, str, str, list[str]]: ...
+    def brief(self, name: str) -> tuple[str, list[tuple[str, str]], int, str, str, str, int, str, list[str]]: ...
     def bytes(self, name: str) -> int: ...
     def head(self, name: str) -> str: ...
     def answers(self, name: str) -> Answers | None: ...
@@ -243,6 +265,8 @@ def encode_run(
     keep: str = "all",
     asks: Sequence[str] = ...,
     imported: str | None = None,
+    repetition: int = 1,
+    texts: Mapping[str, str] = ...,
 ) -> bytes: ...
 def run_digests(scenario: Scenario, engine: str, version: str, measured: Sequence[str] = ...) -> tuple[str, str]: ...
 def run_name(label: str, digest: str) -> str: ...

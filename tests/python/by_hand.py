@@ -168,6 +168,7 @@ def forge(folder: Path, head: bytes, *, name: str = "forged", brief: Mapping[str
         "cell": "0",
         "engine": "sim",
         "version": "1",
+        "repetition": 1,
         "keep": "all",
         "tables": [],
     } | dict(brief or {})

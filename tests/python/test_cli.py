@@ -213,7 +213,7 @@ def test_a_mistake_in_a_file_is_named_with_its_place(
         (("run", "l4s-tests/s1"), "there is no results folder to run into"),
         (("run", "l4s-tests/s7", "-o", "x", "--seeds", "0"), "greater than or equal to 1"),
         (("run", "l4s-tests/s7", "-o", "x", "--engine", "ns3"), 'there is no engine "ns3"'),
-        (("run", "l4s-tests/s7", "-o", "x", "--engine", "ns3"), "available: sim and linux"),
+        (("run", "l4s-tests/s7", "-o", "x", "--engine", "ns3"), "available: sim, linux and live"),
         (("run", "l4s-tests/s7", "-o", "x", "--engine", "linx"), 'did you mean "linux"?'),
         (("run", "l4s-tests/s7", "-o", "x", "--set", "hop.bottleneck.ratee=1mbit"), 'did you mean "rate"?'),
         (("run", "l4s-tests/s7", "-o", "x", "--set", "rate"), "a setting is PATH=VALUE"),

@@ -13,7 +13,11 @@ CRATES = ROOT / "crates"
 BUILT = ROOT / "target" / "checked" / "lib_core.d"
 """Cargo's own list of the files that it compiled the extension from."""
 
-ENGINES = {"sim": {"sojourn-sim", "sojourn-plugin-host"}, "linux": {"sojourn-linux", "sojourn-plugin-host"}}
+ENGINES = {
+    "sim": {"sojourn-sim", "sojourn-plugin-host"},
+    "linux": {"sojourn-linux", "sojourn-plugin-host"},
+    "live": {"sojourn-live"},
+}
 
 
 def hashed(engine: str) -> set[Path]:

@@ -50,17 +50,21 @@ pub fn run_error(py: Python<'_>, error: RunError, run: &str) -> PyErr {
         RunError::Cancelled => python::Interrupted::new_err(format!("{run} was interrupted")),
         RunError::Failed(why) => python::RunError::new_err(format!("{run} failed: {why}")),
         RunError::Environment { why, help } => {
-            let arguments = PyDict::new(py);
-            let made = arguments.set_item("help", help).and_then(|()| {
-                let class = py.get_type::<python::RunError>();
-                class.call((format!("{run} failed: {why}"),), Some(&arguments))
-            });
-            made.map_or_else(|error| error, PyErr::from_value)
+            environment_error(py, &format!("{run} failed: {why}"), &help)
         }
         RunError::Panicked(why) => {
             python::RunError::new_err(format!("{run} failed by a mistake in Sojourn: {why}"))
         }
     }
+}
+
+/// What raises where the machine stands against something: what happened, and what to do.
+pub fn environment_error(py: Python<'_>, why: &str, help: &str) -> PyErr {
+    let arguments = PyDict::new(py);
+    let made = arguments
+        .set_item("help", help)
+        .and_then(|()| py.get_type::<python::RunError>().call((why,), Some(&arguments)));
+    made.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// What raises where something failed that is no run.

@@ -9,6 +9,7 @@ mod experiment;
 mod json;
 mod kernels;
 mod listings;
+mod live;
 mod metrics;
 mod plugins;
 mod run;
@@ -37,6 +38,8 @@ mod _core {
         apps, ccs, columns, elements, plugin_header, qdiscs, quic_stacks, renamed_column,
         renamed_key, renamed_table, stacks,
     };
+    #[pymodule_export]
+    use super::live::{live_helper, probe_live, run_shell};
     #[pymodule_export]
     use super::metrics::{about, metrics};
     #[pymodule_export]

@@ -219,6 +219,8 @@ struct Kept {
     about: About,
     /// By the run's place; all tables where there is none.
     keep: Vec<Keep>,
+    /// By the run's place; 1 where there is none.
+    repetitions: Vec<u32>,
     /// By the run's place.
     warnings: Vec<Vec<String>>,
     asks: Vec<String>,
@@ -230,7 +232,8 @@ impl Kept {
         let version = store::full_version(&self.version, identity);
         let warnings = self.warnings.get(index).cloned().unwrap_or_default();
         let keep = self.keep.get(index).copied().unwrap_or_default();
-        let about = About { warnings, keep, ..self.about.clone() };
+        let repetition = self.repetitions.get(index).copied().unwrap_or(1);
+        let about = About { warnings, keep, repetition, ..self.about.clone() };
         let answers = Answers::of(run, &self.asks);
         self.segments.append(&stored(run, &version, &about, Some(&answers)))
     }
@@ -248,7 +251,7 @@ impl Kept {
 ///
 /// `captures` are folders, one a scenario, for the runs' packets, of each of which `snap_len` bytes are kept.
 #[pyfunction]
-#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep=Vec::new(), asks=Vec::new()))]
+#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep=Vec::new(), repetitions=Vec::new(), asks=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_many(
     py: Python<'_>,
@@ -263,6 +266,7 @@ pub fn run_many(
     command: String,
     warnings: Vec<Vec<String>>,
     keep: Vec<String>,
+    repetitions: Vec<u32>,
     asks: Vec<String>,
 ) -> PyResult<()> {
     let kept = match &store {
@@ -272,6 +276,7 @@ pub fn run_many(
             version: engines::version(py, engine)?,
             about: About { command, ..About::default() },
             keep: keep.iter().map(|word| store::keep(word)).collect::<PyResult<_>>()?,
+            repetitions,
             warnings,
             asks,
         }),

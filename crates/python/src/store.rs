@@ -12,15 +12,15 @@ use sojourn_results::{EngineId, Run as Results, schema};
 use sojourn_store::columns::{CELL, FLOW, QUEUE};
 use sojourn_store::{About, Answers as Own, Brief, Entry, Keep, ReadRun, SegmentError, Segments};
 use sojourn_store::{Stored, identity, tables};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A metric's value, and where it was measured.
 type Measured = (f64, Vec<(f64, f64)>);
 
-/// Experiment, (axis, label), seed, the cell's digest, engine, version, how much is kept, and the stored tables.
-type Row = (String, Vec<(String, String)>, u64, String, String, String, String, Vec<String>);
+/// Experiment, (axis, label), seed, the cell's digest, engine, version, repetition, how much is kept, and the stored tables.
+type Row = (String, Vec<(String, String)>, u64, String, String, String, u32, String, Vec<String>);
 
 /// The runs in a results folder's segments.
 #[pyclass(frozen, module = "sojourn._core")]
@@ -80,9 +80,10 @@ impl Store {
     /// What the index says of a run.
     fn brief(&self, py: Python<'_>, name: &str) -> PyResult<Row> {
         self.with(py, name, |_, entry| {
-            let Brief { experiment, labels, seed, cell, engine, version, keep, tables } =
-                entry.brief.clone();
-            Ok((experiment, labels, seed, cell, engine, version, keep, tables))
+            let own = entry.brief.clone();
+            let Brief { experiment, labels, seed, cell, engine, version, .. } = own;
+            let more = (own.repetition, own.keep, own.tables);
+            Ok((experiment, labels, seed, cell, engine, version, more.0, more.1, more.2))
         })
     }
 
@@ -253,7 +254,7 @@ pub fn answers_of(py: Python<'_>, run: &Run, asks: Vec<String>) -> Answers {
 
 /// A run in its stored form, for [`Store::append`]. An imported run has `imported`, JSON, and no answers.
 #[pyfunction]
-#[pyo3(signature = (run, version, *, command, warnings=Vec::new(), keep="all", asks=Vec::new(), imported=None))]
+#[pyo3(signature = (run, version, *, command, warnings=Vec::new(), keep="all", asks=Vec::new(), imported=None, repetition=1, texts=BTreeMap::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn encode_run<'py>(
     py: Python<'py>,
@@ -264,8 +265,13 @@ pub fn encode_run<'py>(
     keep: &str,
     asks: Vec<String>,
     imported: Option<&str>,
+    repetition: u32,
+    texts: BTreeMap<String, String>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let about = about(command, warnings, keep, imported)?;
+    let keep = self::keep(keep)?;
+    let imported = imported.map_or(Ok(serde_json::Value::Null), serde_json::from_str);
+    let imported = imported.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let about = About { command, warnings, imported, keep, repetition, texts };
     let encoded = py.detach(|| {
         let answers = about.imported.is_null().then(|| Own::of(run.results(), &asks));
         sojourn_store::record::stored(run.results(), version, &about, answers.as_ref()).to_bytes()
@@ -278,29 +284,18 @@ pub fn keep(word: &str) -> PyResult<Keep> {
     Keep::named(word).ok_or_else(|| PyValueError::new_err(format!("{word} is not a level of keep")))
 }
 
-/// The about of a head, from Python's arguments.
-pub fn about(
-    command: String,
-    warnings: Vec<String>,
-    keep: &str,
-    imported: Option<&str>,
-) -> PyResult<About> {
-    let keep = self::keep(keep)?;
-    let imported = imported.map_or(Ok(serde_json::Value::Null), serde_json::from_str);
-    let imported = imported.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    Ok(About { command, warnings, imported, keep })
-}
-
 /// The digests of a run and of its cell; `measured` are the keys of an imported run's scenario that are measurements.
 #[pyfunction]
-#[pyo3(signature = (scenario, engine, version, measured=Vec::new()))]
+#[pyo3(signature = (scenario, engine, version, measured=Vec::new(), repetition=1))]
 pub fn run_digests(
     scenario: &Scenario,
     engine: &str,
     version: &str,
     measured: Vec<String>,
+    repetition: u32,
 ) -> (String, String) {
-    let own = identity::identity(scenario.resolved(), engine, version, &measured);
+    let own =
+        identity::identity(scenario.resolved(), engine, version, &measured, repetition);
     (own.run, own.cell)
 }
 

@@ -1,6 +1,6 @@
 //! What tells one run from another, and which runs are seeds of one cell.
 //!
-//! A run is known by a digest of its scenario (seed included), its engine and the engine's build. The build decides the JSON
+//! A run is known by a digest of its scenario (seed included), its engine, the engine's build and the repetition. The build decides the JSON
 //! of a scenario, so the digest needs no canonical form. The path of a plugin does not count, only its content.
 
 use serde::Serialize;
@@ -36,8 +36,15 @@ fn json<T: Serialize>(value: &T) -> String {
 /// The identity of a run.
 ///
 /// `measured` names keys of an imported run's scenario that are measurements and so tell no runs apart within a cell:
-/// `duration`, `source`, and `start` of flows.
-pub fn identity(scenario: &Scenario, engine: &str, version: &str, measured: &[String]) -> Identity {
+/// `duration`, `source`, and `start` of flows. `repetition` counts from 1; it tells runs of one seed apart on an engine where
+/// two of them differ.
+pub fn identity(
+    scenario: &Scenario,
+    engine: &str,
+    version: &str,
+    measured: &[String],
+    repetition: u32,
+) -> Identity {
     let plain = scenario.plugins.is_empty();
     let cleared = || {
         let mut own = scenario.clone();
@@ -47,7 +54,8 @@ pub fn identity(scenario: &Scenario, engine: &str, version: &str, measured: &[St
         own
     };
     let text = if plain { json(scenario) } else { json(&cleared()) };
-    let run = digest([&text, engine, version]);
+    let again = if repetition > 1 { format!("{version}, repetition {repetition}") } else { String::new() };
+    let run = digest([&text, engine, if repetition > 1 { &again } else { version }]);
     let seed = format!(",\"seed\":{}", scenario.seed);
     let asked = if measured.is_empty() {
         text.replacen(&seed, "", 1)
@@ -90,7 +98,7 @@ mod tests {
     #[test]
     fn seeds_share_a_cell_and_nothing_else_does() {
         let one = sojourn_model::example::scenario();
-        let of = |scenario: &Scenario, engine| identity(scenario, engine, "1", &[]);
+        let of = |scenario: &Scenario, engine| identity(scenario, engine, "1", &[], 1);
         let two = Scenario { seed: 7, ..one.clone() };
         let longer = Scenario { duration: Span::from_secs(61), ..one.clone() };
         let first = of(&one, "sim");
@@ -99,8 +107,11 @@ mod tests {
         assert_ne!(first.run, of(&two, "sim").run);
         assert_ne!(first.cell, of(&longer, "sim").cell);
         assert_ne!(first.cell, of(&one, "linux").cell);
+        let again = identity(&one, "sim", "1", &[], 2);
+        assert_ne!(first.run, again.run);
+        assert_eq!(first.cell, again.cell);
         let measured = ["duration".to_owned()];
-        let imported = |scenario| identity(scenario, "sim", "1", &measured).cell;
+        let imported = |scenario| identity(scenario, "sim", "1", &measured, 1).cell;
         assert_eq!(imported(&one), imported(&longer));
     }
 

@@ -20,6 +20,10 @@ pub struct About {
     pub imported: Value,
     /// How much is stored.
     pub keep: Keep,
+    /// Which run of this scenario and seed it is, on an engine where two of them differ: 0 and 1 are the first.
+    pub repetition: u32,
+    /// Texts for people, by name: what a program wrote.
+    pub texts: BTreeMap<String, String>,
 }
 
 impl About {
@@ -34,7 +38,7 @@ impl About {
 pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>) -> Stored {
     let scenario = &*run.scenario;
     let engine = run.engine.name.as_str();
-    let identity = identity(scenario, engine, version, &about.measured());
+    let identity = identity(scenario, engine, version, &about.measured(), about.repetition);
     let label = scenario.id();
     let kept = || run.tables.iter().filter(|table| about.keep.admits(table.schema().name));
     let name = name(&label, &identity.run);
@@ -45,6 +49,7 @@ pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>
         cell: identity.cell,
         engine: engine.to_owned(),
         version: version.to_owned(),
+        repetition: about.repetition.max(1),
         keep: about.keep.name().to_owned(),
         tables: kept().map(|table| table.schema().name.to_owned()).collect(),
     };
@@ -57,6 +62,9 @@ pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>
     });
     if !about.warnings.is_empty() {
         head["warnings"] = json!(about.warnings);
+    }
+    if !about.texts.is_empty() {
+        head["texts"] = json!(about.texts);
     }
     if !about.imported.is_null() {
         head["imported"] = about.imported.clone();

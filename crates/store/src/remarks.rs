@@ -9,7 +9,7 @@ use sojourn_model::{Direction, Flow, Kind, Netem, Queue, Scenario, Side, Tcp, Tr
 use sojourn_qdisc::QdiscQuirks;
 use sojourn_qdisc::netem::Parameters;
 use sojourn_results::metrics::{Bounds, Expression, Frame, Swing, WindowSpec, swing};
-use sojourn_results::{Table, schema};
+use sojourn_results::{MACHINE, Table, schema};
 use std::collections::BTreeSet;
 
 /// From this share of the window on a flow counts as limited.
@@ -34,7 +34,7 @@ const ENOUGH: f64 = 10.0;
 /// A remark.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Remark {
-    /// Its subject: `cwnd` (a window of many times the path), `slow start`, `window` (too few periods), or the setting that
+    /// Its subject: `machine` (which disturbed the run), `cwnd` (a window of many times the path), `slow start`, `window` (too few periods), or the setting that
     /// limits: `receive_window`, `send_buffer`, `app_rate`, `max_pacing_rate`.
     pub about: String,
     /// The flows that it is about.
@@ -61,7 +61,35 @@ pub fn remarks(frame: &Frame<'_>) -> Vec<Remark> {
     });
     let held = limited.iter().flat_map(|remark| remark.flows.iter().cloned());
     let starting = starting(frame, &large.iter().cloned().chain(held).collect());
-    overgrown.into_iter().chain(starting).chain(limited).chain(swinging(frame)).collect()
+    let machine = disturbed(frame).into_iter();
+    machine.chain(overgrown).chain(starting).chain(limited).chain(swinging(frame)).collect()
+}
+
+/// The machine disturbed a run on a wall clock: the numbers that have limits (docs/live.md).
+fn disturbed(frame: &Frame<'_>) -> Option<Remark> {
+    let run = frame.run();
+    if run.is_valid() {
+        return None;
+    }
+    let totals = run.table(schema::TOTALS.name)?;
+    let (subjects, names) = (totals.text("subject"), totals.text("name"));
+    let of = |name: &str| {
+        let is = |row: &usize| subjects.get(*row) == MACHINE && names.get(*row) == name;
+        (0..totals.len()).find(is).map_or(f64::NAN, |row| totals.f64("value")[row])
+    };
+    Some(Remark {
+        about: "machine".to_owned(),
+        flows: Vec::new(),
+        message: format!(
+            "the run is not valid: 99 % of the packets left within {:.2} ms of their time, {:.0} were lost outside of the \
+             queues, and the relay was busy for {:.0}% of the run",
+            of("lateness_p99_s") * 1e3,
+            of("socket_drops") + of("unsent_packets"),
+            of("relay_cpu_share") * 100.0,
+        ),
+        help: "run it on an idle machine; docs/live.md has the limits".to_owned(),
+        enough: None,
+    })
 }
 
 /// A window in words: `39 s to 59 s`.

@@ -143,10 +143,17 @@ pub struct Brief {
     pub engine: String,
     /// The build, and on Linux the kernel and the plan.
     pub version: String,
+    /// Which run of this scenario and seed it is, from 1.
+    #[serde(default = "first")]
+    pub repetition: u32,
     /// How much of the run is stored ([`Keep`](super::Keep)).
     pub keep: String,
     /// The names of the stored tables.
     pub tables: Vec<String>,
+}
+
+const fn first() -> u32 {
+    1
 }
 
 /// The content of an index block.

@@ -84,6 +84,10 @@ def run(
         int | None,
         typer.Option(min=1, help="Number of seeds (1, 2, ...) per cell (default: the file's)."),
     ] = None,
+    repeat: Annotated[
+        int,
+        typer.Option(min=1, help="Runs per seed, on an engine where two runs of one seed differ ([b]live[/b])."),
+    ] = 1,
     precision: Annotated[
         list[str] | None,
         typer.Option(
@@ -159,6 +163,7 @@ def run(
         as_json=as_json,
         aims=precision or [],
         max_seeds=max_seeds,
+        repeat=repeat,
     )
 
 
@@ -483,6 +488,7 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     playground,
     plot,
     search,
+    shell,
     store,
     table,
 )
@@ -505,6 +511,7 @@ for _commands in (
     playground,
     plot,
     search,
+    shell,
     store,
     table,
 ):

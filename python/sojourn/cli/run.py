@@ -51,6 +51,7 @@ def run(
     as_json: bool,
     aims: Sequence[str] = (),
     max_seeds: int | None = None,
+    repeat: int = 1,
 ) -> None:
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
     wanted, looks = _looks(aims, seeds, max_seeds)
@@ -60,7 +61,7 @@ def run(
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
-    keys = _part(keys, shard)
+    keys = _part(_repeated(keys, repeat, engine), shard)
     if keep is not None:
         keys = [replace(key, keep=keep) for key in keys]
     # What is to be run comes first: a wrong name is the nearer mistake.
@@ -111,6 +112,14 @@ def _say_plan(campaign: Campaign, *, limit: bool) -> None:
     if needed.expected_s(threads) > LONG_S:
         runs = f"{needed.runs} run{'s'[: needed.runs != 1]}"
         say(f"{'at most ' if limit else ''}{runs} to make, {needs_line(needed, threads)}")
+
+
+def _repeated(keys: list[RunKey], times: int, engine: str) -> list[RunKey]:
+    if times == 1:
+        return keys
+    if _core.facts(engine).deterministic:
+        raise UsageError(f"two runs of one seed are the same on {engine}", help="use --seeds instead of --repeat")
+    return [replace(key, repetition=number) for key in keys for number in range(1, times + 1)]
 
 
 def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:

@@ -41,6 +41,7 @@ class Stored:
             "command": self.command,
             "warnings": [list(key.warnings) for key in keys] if any(key.warnings for key in keys) else [],
             "keep": [key.keep for key in keys],
+            "repetitions": [key.repetition for key in keys],
             "asks": list(self.asks),
         }
 

@@ -17,9 +17,9 @@ class Remark:
     """Something to know before the numbers of a run are believed."""
 
     about: str
-    """What it names: ``cwnd``, which is many times the path's; a setting, ``receive_window``, ``send_buffer``,
-    ``app_rate``, ``max_pacing_rate``; ``window``, which holds too few periods; or ``slow start``, which the window
-    holds."""
+    """What it names: ``machine``, which disturbed the run; ``cwnd``, which is many times the path's; a setting,
+    ``receive_window``, ``send_buffer``, ``app_rate``, ``max_pacing_rate``; ``window``, which holds too few periods; or
+    ``slow start``, which the window holds."""
     flows: tuple[str, ...]
     message: str
     help: str

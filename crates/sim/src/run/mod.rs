@@ -18,7 +18,7 @@ use crate::network::{
     CALENDAR, Network, OTHER_SLOTS, Observers, conditions_slot, flows_slot, recorder_slot,
 };
 use crate::packet::Pool;
-use crate::recorder::{Recorder, queue_of};
+use crate::recorder::Recorder;
 use crate::tap::Tap;
 use crate::timeline::Timeline;
 use crate::topology::{self, stack};
@@ -28,7 +28,7 @@ use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
 use sojourn_model::{Scenario, Tcp};
 use sojourn_net::Agenda;
-use sojourn_record::Delays;
+use sojourn_record::{Delays, ports};
 use sojourn_results::Table;
 use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::{Random, Span, Time};
@@ -132,7 +132,7 @@ impl Simulation {
         });
         let mut recorder = Recorder::new(&scenario, &topology);
         recorder.tc(Time::ZERO, "setup", &topology);
-        let queues = topology.nodes.iter().map(queue_of);
+        let queues = topology.nodes.iter().map(ports::queue_of);
         let delays = Delays::new(&scenario, queues, |flow| {
             topology.fixed_delay(&scenario, topology.of_flow[flow].0)
         });

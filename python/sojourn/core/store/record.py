@@ -37,6 +37,7 @@ class Brief(NamedTuple):
     """The digest of its cell."""
     engine: str
     version: str
+    repetition: int
     keep: str
     """How much of it is stored: ``summary``, ``series``, ``all``."""
     tables: Sequence[str]
@@ -114,7 +115,9 @@ class Record:
                 help=f"Sojourn {brief.version} wrote it; repeat the run with this one",
             ) from error
         measured = tuple(_measured(head["imported"]))
-        return RunKey(resolved, brief.engine, brief.version, measured, tuple(head["warnings"]))
+        return RunKey(
+            resolved, brief.engine, brief.version, measured, tuple(head["warnings"]), brief.keep, brief.repetition
+        )
 
     @cached_property
     def answers(self) -> _core.Answers | None:
@@ -168,7 +171,7 @@ class Record:
 
     @property
     def texts(self) -> list[str]:
-        """The names of its texts: the output of ``tc`` before and after the run."""
+        """The names of its texts: the output of ``tc`` before and after the run, or of a program."""
         return list(self._texts)
 
     def text(self, name: str) -> bytes:
@@ -177,7 +180,8 @@ class Record:
 
     @cached_property
     def _texts(self) -> Mapping[str, str]:
-        return tc_logs(self.table(_TC)) if _TC in self.brief.tables else {}
+        logs = tc_logs(self.table(_TC)) if _TC in self.brief.tables else {}
+        return logs | {str(name): str(text) for name, text in dict(self.head.get("texts", {})).items()}
 
 
 def _measured(imported: Mapping[str, Any]) -> list[Any]:

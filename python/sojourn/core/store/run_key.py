@@ -11,7 +11,7 @@ from sojourn.core.scenario import Scenario
 
 @dataclass(frozen=True)
 class RunKey:
-    """What tells one run from another: the scenario with its seed, the engine and its version."""
+    """What tells one run from another: the scenario with its seed, the engine and its version, and the repetition."""
 
     resolved: _core.Scenario
     """The scenario as engines take it, seed included."""
@@ -27,6 +27,8 @@ class RunKey:
     """The experiment's warnings. They do not tell one run from another."""
     keep: str = field(default="all", compare=False)
     """How much of the run a results folder keeps: ``summary``, ``series``, ``all``."""
+    repetition: int = 1
+    """Which run of this scenario and seed it is, on an engine where two of them differ; the first is 1."""
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -40,16 +42,16 @@ class RunKey:
 
     @cached_property
     def _digests(self) -> tuple[str, str]:
-        return _core.run_digests(self.resolved, self.engine, self.version, list(self.measured))
+        return _core.run_digests(self.resolved, self.engine, self.version, list(self.measured), self.repetition)
 
     @property
     def digest(self) -> str:
-        """A hash of scenario, seed, engine and version: 12 hexadecimal digits."""
+        """A hash of scenario, seed, engine, version and repetition: 12 hexadecimal digits."""
         return self._digests[0]
 
     @property
     def cell_digest(self) -> str:
-        """A hash of all but the seed: runs with the same are seeds of one cell."""
+        """A hash of all but seed and repetition: runs with the same are of one cell."""
         return self._digests[1]
 
     @property

@@ -62,6 +62,7 @@ def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str, as
             "version": key.version,
             "warnings": list(key.warnings),
             "keep": key.keep,
+            "repetition": key.repetition,
         }
         for key in keys
     ]
@@ -82,7 +83,8 @@ def make(sent: bytes) -> Answer:
     for one in asked["runs"]:
         resolved = _core.Scenario(one["scenario"])
         warnings = tuple(one["warnings"])
-        key = RunKey(resolved, one["engine"], one["version"], warnings=warnings, keep=one["keep"])
+        more = {"warnings": warnings, "keep": one["keep"], "repetition": one["repetition"]}
+        key = RunKey(resolved, one["engine"], one["version"], **more)
         try:
             identity = _core.identity(key.resolved, engine=engine)
             if identity != key.version:
@@ -117,6 +119,7 @@ def _made(key: RunKey, asked: Mapping[str, Any]) -> bytes:
         command=asked["command"],
         warnings=list(key.warnings),
         keep=key.keep,
+        repetition=key.repetition,
         asks=asked["asks"],
     )
 
