@@ -240,6 +240,7 @@ impl Flows {
             name: String::new(),
             group: None,
             stack: base.stack.clone(),
+            by: None,
             ip: Ip::V4,
             direction: Direction::Down,
             hops: (0..base.hops.len()).collect(),

@@ -167,7 +167,11 @@ class Folder:
         run = _core.Run(key.resolved, key.engine, key.version, dict(tables))
         about = None if imported is None else json.dumps(dict(imported))
         warnings = list(key.warnings)
-        return self.add_encoded(_core.encode_run(run, key.version, command=command, warnings=warnings, imported=about))
+        return self.add_encoded(
+            _core.encode_run(
+                run, key.version, command=command, warnings=warnings, imported=about, repetition=key.repetition
+            )
+        )
 
     def add_encoded(self, encoded: bytes) -> Record:
         """Store a run as :func:`sojourn._core.encode_run` made it, here or elsewhere; it is there whole or not.
