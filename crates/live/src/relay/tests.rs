@@ -100,7 +100,7 @@ fn a_super_packet_without_a_size_is_oversized() {
     assert_eq!((delivered, outcome.validity.oversized), (0, 2));
 }
 
-/// The parts of one super-packet leave joined; what a queue has marked leaves alone.
+/// The parts of one super-packet leave joined; a marked packet leaves alone.
 #[test]
 fn neighbours_of_a_connection_leave_joined() {
     let whole = Frame::new(tcp(1, 1000, 4000)[10..].to_vec());
