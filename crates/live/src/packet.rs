@@ -7,7 +7,7 @@ use sojourn_net::Routed;
 use sojourn_path::{Outer, PathPacket, SkbCharge};
 use sojourn_qdisc::{Acknowledgement, Packet as QdiscPacket};
 use sojourn_units::{Dscp, Ecn, Time};
-use sojourn_wire::Frame;
+use sojourn_wire::{ChecksumAt, Frame};
 
 use crate::protocol::Host;
 
@@ -30,6 +30,7 @@ struct Inner {
     position: u8,
     ecn: Ecn,
     to: Host,
+    is_unfinished: bool,
 }
 
 impl Packet {
@@ -48,8 +49,20 @@ impl Packet {
             position: 0,
             ecn: frame.ecn(),
             to,
+            is_unfinished: false,
             frame,
         }))
+    }
+
+    /// The same, with a transport checksum that an interface has to finish.
+    pub(crate) fn unfinished(mut self) -> Self {
+        self.0.is_unfinished = true;
+        self
+    }
+
+    /// Where its transport checksum is to be finished; none if it is whole.
+    pub(crate) fn checksum_at(&self) -> Option<ChecksumAt> {
+        self.0.is_unfinished.then(|| self.0.frame.checksum_at()).flatten()
     }
 
     /// The frame.

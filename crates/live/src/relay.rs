@@ -23,12 +23,12 @@ use sojourn_model::{Action, Direction, Scenario, When};
 use sojourn_net::{Hosts, Network};
 use sojourn_path::topology::{Basis, ChangeError, HostSide};
 use sojourn_path::{Elements, PathPacket as _, Topology};
-use sojourn_qdisc::Registry;
+use sojourn_qdisc::{Packet as _, Registry};
 use sojourn_record::{Delays, Distribution, PortElements, Provenances, Recorder, ports};
 use sojourn_results::{MACHINE, Provenance, Rows, Table, rows};
 use sojourn_stacks::{DEFAULT, Stack};
 use sojourn_units::{Span, Time};
-use sojourn_wire::Frame;
+use sojourn_wire::{Frame, Joined};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
@@ -39,6 +39,11 @@ const NEAR: Span = Span::from_micros(60);
 const LOOK: Span = Span::from_millis(20);
 /// Frames received, and sent, by one call.
 const BATCH: usize = 64;
+/// Packets among which those of one connection are joined.
+const JOINED: usize = 1024;
+/// Kinds of super-packets (`VIRTIO_NET_HDR_GSO_TCPV4`, `_TCPV6`).
+const GSO_TCP_V4: u8 = 1;
+const GSO_TCP_V6: u8 = 4;
 /// How often progress is reported and the capture checked.
 const TELL: Span = Span::from_millis(200);
 /// Bytes for a frame of a packet, and for one of a super-packet.
@@ -149,6 +154,8 @@ struct Counts {
     /// Frames that arrived, super-packets once.
     frames: u64,
     super_packets: u64,
+    /// Packets that left as a part of another.
+    joined: u64,
     /// Packets that an interface did not take.
     unsent: u64,
     /// Frames of nobody's, frames longer than a packet may be.
@@ -321,13 +328,18 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         let (data, back) = topology.of_flow[flow as usize];
         let down = self.setting.scenario.flows[flow as usize].direction == Direction::Down;
         let route = if down == (to == Host::Client) { data } else { back };
-        let frames = if offloaded.kind == 0 {
-            if offloaded.needs_checksum {
-                frame.finish();
+        let is_left = offloaded.kind != 0 || offloaded.needs_checksum;
+        let is_unfinished = is_left && !self.needs_checksums();
+        let size = usize::from(offloaded.size);
+        let frames = match (offloaded.kind, is_unfinished) {
+            (0, _) => {
+                if is_left && !is_unfinished {
+                    frame.finish();
+                }
+                vec![frame]
             }
-            vec![frame]
-        } else {
-            frame.segments(usize::from(offloaded.size), false)
+            (_, true) => frame.unfinished_segments(size, false),
+            (_, false) => frame.segments(size, false),
         };
         for frame in frames {
             if frame.bytes().len() > crate::helper::MTU as usize + 14 {
@@ -335,11 +347,19 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
                 continue;
             }
             let packet = Packet::new(frame, at, to, flow, route);
+            let packet = if is_unfinished { packet.unfinished() } else { packet };
             if let Some(captures) = &mut self.network.observer.captures {
                 captures.at_host(at, from, &packet);
             }
             self.network.send(at, at, packet);
         }
+    }
+
+    /// Whether transport checksums have to be whole inside the relay: a middlebox may change what they cover, or a capture
+    /// shows them. Otherwise the receiving host's interface finishes those that the sending host left to it.
+    fn needs_checksums(&self) -> bool {
+        let network = &self.network;
+        network.observer.captures.is_some() || !network.topology.middleboxes.is_empty()
     }
 
     /// Lets everything happen that is due until then, and the model's time come there.
@@ -400,28 +420,25 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         for host in Host::BOTH {
             let link = self.setting.links[host.index()].as_fd();
             let waiting = &mut self.outbox.waiting[host.index()];
-            for some in waiting.chunks(BATCH) {
+            let room = if self.setting.offload { JOINED } else { BATCH };
+            for some in waiting.chunks(room) {
                 let now = self.clock.now();
                 for (left, _) in some {
                     let late = now.since(*left);
                     self.counts.lateness.add(late);
                     self.counts.latest = self.counts.latest.max(late);
                 }
-                let frames: Vec<(Offloaded, &[u8])> = some
-                    .iter()
-                    .map(|(_, packet)| (Offloaded::default(), packet.frame().bytes()))
-                    .collect();
-                let mut rest = &frames[..];
-                while !rest.is_empty() {
-                    match sys::send(link, rest) {
-                        Ok(sent) => rest = &rest[sent.max(1)..],
-                        Err(why) if is_gone(&why) => return Err(lost(host, &why)),
-                        // The interface does not take this one: no room, or it is malformed.
-                        Err(_) => {
-                            self.counts.unsent += 1;
-                            rest = &rest[1..];
-                        }
-                    }
+                let packets = some.iter().map(|(_, packet)| packet);
+                let frames: Vec<Outgoing<'_>> = if self.setting.offload {
+                    let whole = joined(packets);
+                    self.counts.joined += (some.len() - whole.len()) as u64;
+                    whole
+                } else {
+                    packets.map(Outgoing::alone).collect()
+                };
+                let frames: Vec<_> = frames.iter().map(Outgoing::parts).collect();
+                for some in frames.chunks(BATCH) {
+                    self.counts.unsent += send(link, some).map_err(|why| lost(host, &why))?;
                 }
             }
             waiting.clear();
@@ -534,6 +551,7 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
             unknown: self.counts.unknown,
             frames: self.counts.frames,
             super_packets: self.counts.super_packets,
+            joined: self.counts.joined,
             clock_steps: self.clock.steps,
             relay_cpu: machine.relay.as_secs_f64() / length.as_secs_f64().max(1e-9),
             spin: self.setting.spin,
@@ -555,6 +573,84 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
 /// A time without its part of a millisecond: what files state.
 pub(crate) const fn whole_millis(at: Time) -> Time {
     Time::from_nanos(at.as_nanos() / 1_000_000 * 1_000_000)
+}
+
+/// Sends frames; returns how many the interface did not take. An error says that it is gone.
+fn send(link: BorrowedFd<'_>, frames: &[(Offloaded, &[u8])]) -> io::Result<u64> {
+    let (mut rest, mut unsent) = (frames, 0);
+    while !rest.is_empty() {
+        match sys::send(link, rest) {
+            Ok(sent) => rest = &rest[sent.max(1)..],
+            Err(why) if is_gone(&why) => return Err(why),
+            // The interface does not take this one: no room, or it is malformed.
+            Err(_) => {
+                unsent += 1;
+                rest = &rest[1..];
+            }
+        }
+    }
+    Ok(unsent)
+}
+
+/// A frame on its way out, and what the interface has to do to it.
+enum Outgoing<'a> {
+    /// A packet as it is.
+    Alone(&'a Frame, Offloaded),
+    /// Several packets joined.
+    Joined(Frame, Offloaded),
+}
+
+impl<'a> Outgoing<'a> {
+    fn alone(packet: &'a Packet) -> Self {
+        let checksum = packet.checksum_at();
+        let offloaded = Offloaded {
+            needs_checksum: checksum.is_some(),
+            checksum: checksum.unwrap_or_default(),
+            ..Offloaded::default()
+        };
+        Self::Alone(packet.frame(), offloaded)
+    }
+
+    fn parts(&self) -> (Offloaded, &[u8]) {
+        match self {
+            Self::Alone(frame, offloaded) => (*offloaded, frame.bytes()),
+            Self::Joined(frame, offloaded) => (*offloaded, frame.bytes()),
+        }
+    }
+}
+
+/// Packets of one connection that follow each other, joined; packets of different connections may pass each other, those of
+/// one keep their order.
+fn joined<'a>(packets: impl Iterator<Item = &'a Packet>) -> Vec<Outgoing<'a>> {
+    /// The first packet of a group, and what may grow from it.
+    struct Group<'a> {
+        key: u64,
+        first: &'a Packet,
+        open: Option<Joined>,
+    }
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for packet in packets {
+        let key = packet.flow_key();
+        // With very many connections, an older group of one is left alone: order stays.
+        let last = groups.iter_mut().rev().take(BATCH).find(|group| group.key == key);
+        if let Some(Group { open: Some(open), .. }) = last
+            && open.add(packet.frame())
+        {
+            continue;
+        }
+        groups.push(Group { key, first: packet, open: Joined::begin(packet.frame()) });
+    }
+    let outgoing = groups.into_iter().map(|Group { first, open, .. }| match open {
+        Some(joined) if joined.packets() > 1 => {
+            let (headers, size) = (joined.headers() as u16, joined.size() as u16);
+            let kind = if joined.is_v6() { GSO_TCP_V6 } else { GSO_TCP_V4 };
+            let (frame, checksum) = joined.finish();
+            let offloaded = Offloaded { needs_checksum: true, kind, size, headers, checksum };
+            Outgoing::Joined(frame, offloaded)
+        }
+        _ => Outgoing::alone(first),
+    });
+    outgoing.collect()
 }
 
 /// What the machine did during a run.

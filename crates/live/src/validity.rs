@@ -29,6 +29,8 @@ pub struct Validity {
     pub frames: u64,
     /// Super-packets among them.
     pub super_packets: u64,
+    /// Packets that left the relay as a part of a super-packet, less those packets.
+    pub joined: u64,
     /// Steps of the real-time clock.
     pub clock_steps: u64,
     /// CPU time of the relay, as a share of the run's length.
@@ -63,7 +65,7 @@ impl Validity {
     }
 
     /// Names and values for the table `totals`.
-    pub fn totals(&self) -> [(&'static str, f64); 14] {
+    pub fn totals(&self) -> [(&'static str, f64); 15] {
         [
             ("valid", f64::from(u8::from(self.faults().is_empty()))),
             ("lateness_p50_s", self.late_p50_s),
@@ -75,6 +77,7 @@ impl Validity {
             ("unknown_frames", self.unknown as f64),
             ("frames", self.frames as f64),
             ("super_packets", self.super_packets as f64),
+            ("joined_packets", self.joined as f64),
             ("clock_steps", self.clock_steps as f64),
             ("relay_cpu_share", self.relay_cpu),
             ("machine_busy_share", self.busy),
@@ -97,6 +100,7 @@ mod tests {
         unknown: 0,
         frames: 10,
         super_packets: 0,
+        joined: 0,
         clock_steps: 0,
         relay_cpu: 0.4,
         spin: false,

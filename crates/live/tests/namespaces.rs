@@ -396,11 +396,10 @@ fn children(of: &str) -> Vec<String> {
 
 /// A shell that waits, while something happens to its helper, or to PID 1 of its namespaces.
 fn disturbed(happens: impl FnOnce(&str, &str)) -> ShellError {
-    let before = children("self");
     let folder = tempfile::tempdir().unwrap();
     let begun = folder.path().join("begun");
     let script = format!("touch {}; sleep 100", begun.display());
-    let command = vec!["sh".into(), "-c".into(), script.into()];
+    let command = vec!["sh".into(), "-c".into(), script.clone().into()];
     let asked = Shell { command, ..asked("true", &[]) };
     std::thread::scope(|scope| {
         let shell = scope.spawn(|| run(&asked));
@@ -408,15 +407,18 @@ fn disturbed(happens: impl FnOnce(&str, &str)) -> ShellError {
             assert!(!shell.is_finished(), "it ended before it began");
             std::thread::sleep(Duration::from_millis(10));
         }
-        let mut ours = children("self").into_iter().filter(|pid| !before.contains(pid));
-        let first = ours.find_map(|pid| {
-            let of_helper = children(&pid).into_iter().find(|pid| !pid.is_empty())?;
-            let has_programs = children(&of_helper).iter().any(|pid| !pid.is_empty());
-            has_programs.then_some((pid, of_helper))
+        // Other tests have helpers, too: ours has this script below it.
+        let is_ours = |pid: &String| {
+            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&words).contains(&script)
+        };
+        let first = children("self").into_iter().find_map(|helper| {
+            let first = children(&helper).into_iter().find(|pid| !pid.is_empty())?;
+            children(&first).iter().any(is_ours).then_some((helper, first))
         });
         let (helper, first) = first.expect("PID 1");
         happens(&helper, &first);
-        shell.join().unwrap().unwrap_err()
+        shell.join().unwrap().map(|ended| ended.status).unwrap_err()
     })
 }
 

@@ -1,6 +1,6 @@
 //! Packets of one TCP connection, joined into a super-packet that a host takes in one piece.
 //!
-//! What may be joined is what Linux's GRO joins (`tcp_gro_receive`, `inet_gro_receive`, `ipv6_gro_receive`, 7.3): equal
+//! The rules are those of Linux's GRO (`tcp_gro_receive`, `inet_gro_receive`, `ipv6_gro_receive`, 7.3): equal
 //! headers but for lengths, identification, checksums and sequence numbers, which continue; equal options, ECN field and
 //! acknowledgement number; no flag but ACK, ECE and, on the last, PSH; all payloads but the last of one size. A receiver
 //! splits it at that size, or acknowledges it once.

@@ -100,6 +100,29 @@ fn a_super_packet_without_a_size_is_oversized() {
     assert_eq!((delivered, outcome.validity.oversized), (0, 2));
 }
 
+/// The parts of one super-packet leave joined; a marked packet leaves alone.
+#[test]
+fn neighbours_of_a_connection_leave_joined() {
+    let whole = Frame::new(tcp(1, 1000, 4000)[10..].to_vec());
+    let parts = whole.unfinished_segments(1000, false);
+    let packet =
+        |part: &Frame| Packet::new(part.clone(), Time::ZERO, Host::Client, 0, 0).unfinished();
+    let mut packets: Vec<Packet> = parts.iter().map(packet).collect();
+    let sent = |packets: &[Packet]| -> Vec<(usize, u8, u16, bool)> {
+        let out = joined(packets.iter());
+        let of = |o: &Outgoing<'_>| {
+            let (offloaded, bytes) = o.parts();
+            (bytes.len() - 54, offloaded.kind, offloaded.size, offloaded.needs_checksum)
+        };
+        out.iter().map(of).collect()
+    };
+    // The last has PSH, and is the last of the join.
+    assert_eq!(sent(&packets), [(4000, 1, 1000, true)]);
+    sojourn_qdisc::Packet::set_ce(&mut packets[1]);
+    let alone = (1000, 0, 0, true);
+    assert_eq!(sent(&packets), [alone, alone, (2000, 1, 1000, true)]);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
