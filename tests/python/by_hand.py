@@ -10,8 +10,9 @@ import polars as pl
 
 from sojourn import _core, runner
 from sojourn.core.scenario import Scenario
-from sojourn.core.store import RunKey
+from sojourn.core.store import Record, RunKey
 from sojourn.core.store.reading import seal
+from sojourn.interop.tables import export_run
 from sojourn.views.run import Run
 
 
@@ -181,3 +182,9 @@ def forge(folder: Path, head: bytes, *, name: str = "forged", brief: Mapping[str
 def reseal(file: Path, manifest: Mapping[str, Any]) -> None:
     """Write a folder's manifest with the checksum that fits, as somebody would do who knows the format."""
     file.write_bytes(seal(json.dumps({key: own for key, own in manifest.items() if key != "sha256"}, indent=1)))
+
+
+def exported(record: Record, to: Path) -> Path:
+    """Export a stored run; return the file that makes it again."""
+    export_run(record, to)
+    return to / "scenario.json"

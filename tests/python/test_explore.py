@@ -203,7 +203,8 @@ def test_a_run_is_told_with_its_command(asking: Asking) -> None:
     status, content = asking.post("run", {"revision": revision, "run": 0})
     assert status == 200
     own = json.loads(content)
-    assert own["again"].startswith("sojourn run ")
+    assert own["again"].startswith("sojourn export run ")
+    assert "sojourn run again.run/scenario.json" in own["again"]
     assert own["checks"][0]["passed"] is True
     assert {"table": "flows", "column": "cwnd", "label": "Congestion window (packets)"} in own["columns"]
     assert asking.post("run", {"revision": revision, "run": 8})[0] == 422

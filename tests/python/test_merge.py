@@ -165,7 +165,8 @@ def test_a_disk_without_room_leaves_whole_runs_and_a_way_on(tmp_path: Path) -> N
     done = subprocess.run([sys.executable, "-c", limited], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "could not be written: File too large" in done.stderr
-    assert len(names(tmp_path / "r")) == 1
+    # What was full may have been the segment's index: then both runs are there.
+    assert 1 <= len(names(tmp_path / "r")) <= 2
     assert list(damages(Folder.open(tmp_path / "r"))) == []
     assert sojourn(*words).returncode == 0
     assert names(tmp_path / "r") == names(tmp_path / "whole")

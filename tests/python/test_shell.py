@@ -13,6 +13,7 @@ import pytest
 
 from sojourn.cli.status_line import line
 from sojourn.core.scenario import Scenario
+from sojourn.core.store import Folder
 from sojourn.quick.line import Line
 
 HTTP = f"{sys.executable} -m http.server 8000 --bind 10.9.9.1 --directory"
@@ -56,9 +57,10 @@ def test_a_download_gives_results_and_an_experiment_to_simulate(tmp_path: Path) 
     )  # fmt: skip
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("400000\n")
-    [run] = (tmp_path / "r" / "runs").iterdir()
-    assert {"client.pcap", "server.pcap", "bottleneck.left.pcap", "server.log"} <= {file.name for file in run.iterdir()}
-    assert "GET /file" in (run / "server.log").read_text()
+    [record] = Folder.open(tmp_path / "r").records()
+    assert {"client.pcap", "server.pcap", "bottleneck.left.pcap"} <= {file.name for file in record.captures}
+    assert "server.log" in record.texts
+    assert "GET /file" in record.text("server.log").decode()
     seen = (tmp_path / "seen.toml").read_text()
     # The response's header is payload, too.
     sizes = [int(size) for size in re.findall(r'bytes = "(\d+)b"', seen)]
@@ -159,7 +161,7 @@ def test_an_experiment_runs_live_and_repeats(tmp_path: Path) -> None:
     )
     ran = sojourn("run", file, "-o", "r", "--engine", "live", "--repeat", "2", "--json", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
-    assert len(list((tmp_path / "r" / "runs").iterdir())) == 2
+    assert len(Folder.open(tmp_path / "r").records()) == 2
     [cell] = json.loads(ran.stdout)["cells"]
     assert cell["seeds"] == [1, 1]
     again = sojourn("run", file, "-o", "r", "--engine", "live", "--repeat", "2", cwd=tmp_path)

@@ -14,9 +14,9 @@ BUILT = ROOT / "target" / "checked" / "lib_core.d"
 """Cargo's own list of the files that it compiled the extension from."""
 
 ENGINES = {
-    "sim": {"sojourn-sim", "sojourn-plugin-host"},
-    "linux": {"sojourn-linux", "sojourn-plugin-host"},
-    "live": {"sojourn-live"},
+    "sim": {"sojourn-sim", "sojourn-plugin-host", "sojourn-store"},
+    "linux": {"sojourn-linux", "sojourn-plugin-host", "sojourn-store"},
+    "live": {"sojourn-live", "sojourn-store"},
 }
 
 

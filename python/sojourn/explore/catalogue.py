@@ -47,7 +47,7 @@ class Revision:
         self.number = number
         """From 1; another one has other runs."""
         self.folder = folder
-        records = folder.records()
+        records = [folder.named(name) for name in sorted(folder.store.names())]
         self.names: Sequence[str] = [record.name for record in records]
         """The name of each run."""
         self.damaged = damaged
