@@ -17,6 +17,7 @@ from typing import Final
 import pytest
 
 from conftest import Make
+from sojourn.core.store import Folder
 from sojourn.errors import StoreError, UsageError
 from sojourn.evidence import claims
 from sojourn.evidence.claims import Bound, Cause, Claim, ClaimVerdict, Verdict, evaluate, page, registry

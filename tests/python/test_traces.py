@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from by_hand import exported
+from sojourn.core.store import Folder
 from test_cli import sojourn as typed
 
 EXPERIMENT = """
