@@ -28,6 +28,11 @@ const SERVER: usize = 0;
 const MARK: [u8; 2] = [0x88, 0xb5];
 const MAGIC: &[u8; 8] = b"sojourn\0";
 
+/// More time of the calendar than any guest needs to boot and to carry out its plan's first part, nanoseconds, and than one needs
+/// to end behind its run.
+const BOOT: u64 = 600_000_000_000;
+const AFTERWARDS: Span = Span::from_secs(60);
+
 /// Whether the hops of a scenario are the simulator's.
 pub(crate) fn is_around(scenario: &Scenario) -> bool {
     scenario.hops.iter().any(|hop| hop.by == Some(By::Sojourn))
@@ -381,9 +386,9 @@ impl World for Around<'_> {
     }
 
     fn goes_on(&mut self, now: u64) -> bool {
-        if let Some(at) = self.clock(now) {
-            self.watch.progress(Span::from_nanos(at.as_nanos()));
-        }
-        !self.watch.cancelled()
+        let Some(at) = self.clock(now) else { return !self.watch.cancelled() && now < BOOT };
+        let end = self.simulation.end();
+        self.watch.progress(at.min(end).since(Time::ZERO));
+        !self.watch.cancelled() && at <= end + AFTERWARDS
     }
 }

@@ -369,7 +369,7 @@ impl Linux {
         let carded: Vec<guest::Carded<'_>> = carded.collect::<Result<_, RunError>>()?;
         let simulation = self.sim.begin_around(&decided, watch.capture().as_ref())?;
         let mut world = around::Around::new(simulation, guests, watch);
-        let left = guest::run_around(agent, &carded, self.sharing, &mut world)?;
+        let left = guest::run_around(agent, &carded, self.sharing, &mut world, watch)?;
         let (simulation, guests) = world.into_parts();
         let mut tables = simulation.finish()?;
         for ((guest, carded), (samples, answers)) in guests.iter().zip(&carded).zip(&left) {
