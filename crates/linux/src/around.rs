@@ -1,4 +1,4 @@
-//! Kernels as hosts round the simulator's queues: who is a kernel, and the world that the kernel's cards are in.
+//! Kernels as hosts round the simulator's queues: which flows are by a kernel, and the world that the kernels' cards are in.
 //!
 //! There is a guest for each stack of kernels' flows. It has two network cards, one in the namespace of the server and one in that
 //! of the client. It takes its clock from this process ([`sojourn_guests`]), which is the simulator at the same time: what leaves
@@ -255,7 +255,7 @@ pub(crate) fn layout(own: &Scenario) -> Layout {
 
 /// A guest as the world sees it.
 #[derive(Debug)]
-pub(crate) struct Kernels {
+pub(crate) struct Guest {
     /// Its part of the scenario.
     pub(crate) own: Scenario,
     layout: Layout,
@@ -267,7 +267,7 @@ pub(crate) struct Kernels {
     proposal: Option<(u64, Mark, Vec<u8>)>,
 }
 
-impl Kernels {
+impl Guest {
     /// The guest of a stack.
     pub(crate) fn new(decided: &Scenario, stack: &str) -> Self {
         let own = of_kernel(decided, stack);
@@ -292,7 +292,7 @@ impl Kernels {
 /// The simulator as the world of the kernels' cards: of each guest the server's, then the client's.
 pub(crate) struct Around<'a> {
     simulation: Simulation,
-    pub(crate) guests: Vec<Kernels>,
+    pub(crate) guests: Vec<Guest>,
     watch: &'a dyn Watch,
     /// The calendar's time at which the run begins.
     begins: Option<u64>,
@@ -301,12 +301,12 @@ pub(crate) struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    pub(crate) fn new(simulation: Simulation, guests: Vec<Kernels>, watch: &'a dyn Watch) -> Self {
+    pub(crate) fn new(simulation: Simulation, guests: Vec<Guest>, watch: &'a dyn Watch) -> Self {
         Self { simulation, guests, watch, begins: None, answers: Vec::new() }
     }
 
     /// The run of the simulator, and what each guest's frames tell.
-    pub(crate) fn into_parts(mut self) -> (Simulation, Vec<Kernels>) {
+    pub(crate) fn into_parts(mut self) -> (Simulation, Vec<Guest>) {
         for guest in &mut self.guests {
             guest.trace.finish(&guest.layout);
         }

@@ -358,8 +358,8 @@ impl Linux {
     ) -> Result<(Vec<&Kernel>, Vec<Table>), RunError> {
         let decided = Arc::new(around::decided(scenario));
         let stacks = around::stacks(&decided);
-        let guests = stacks.iter().map(|stack| around::Kernels::new(&decided, stack));
-        let guests: Vec<around::Kernels> = guests.collect();
+        let guests = stacks.iter().map(|stack| around::Guest::new(&decided, stack));
+        let guests: Vec<around::Guest> = guests.collect();
         let carded = stacks.iter().zip(&guests).map(|(stack, guest)| {
             let own = guest.own.clone();
             let programs = programs(cache, &own).map_err(RunError::Failed)?;
