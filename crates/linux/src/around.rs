@@ -143,7 +143,8 @@ fn stamp_of(frame: &Frame, flows: &[Flow]) -> Option<Stamp> {
     let ip = bytes.get(14..)?;
     let tos = frame.dscp().tos(frame.ecn());
     let id = if is_v6 { 0 } else { u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]) };
-    let l4 = bytes.get(bytes.len().checked_sub(frame.l4_len())?..)?;
+    let start = 14 + if is_v6 { 40 } else { usize::from(*ip.first()? & 15) * 4 };
+    let l4 = bytes.get(start..start + frame.l4_len())?;
     let long = |at: usize| l4.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
     let word = |at: usize| l4.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
     let blank = Stamp {
@@ -156,7 +157,7 @@ fn stamp_of(frame: &Frame, flows: &[Flow]) -> Option<Stamp> {
         length: (frame.l4_len() + if is_v6 { 40 } else { 20 }) as u16,
         tos,
         flags: 0,
-        protocol: ip[if is_v6 { 6 } else { 9 }],
+        protocol: *ip.get(if is_v6 { 6 } else { 9 })?,
         way: 0,
         connection: 0,
     };
@@ -390,5 +391,95 @@ impl World for Around<'_> {
         let end = self.simulation.end();
         self.watch.progress(at.min(end).since(Time::ZERO));
         !self.watch.cancelled() && at <= end + AFTERWARDS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_language::{AnyWords, Experiment};
+    use sojourn_units::Random;
+
+    /// Two flows of a kernel with a model's between them, on one hop.
+    fn decided_scenario() -> Scenario {
+        let text = "[experiment]\nname = \"t\"\nduration = \"9s\"\n[[hop]]\nname = \"h\"\nrate = \"1mbit\"\n\
+                    rtt = \"1ms\"\nqdisc = \"pfifo limit 9\"\nby = \"sojourn\"\n[[flow]]\nname = \"a\"\ncc = \"cubic\"\n\
+                    [[flow]]\nname = \"b\"\ncc = \"bbr3\"\nby = \"sojourn\"\n[[flow]]\nname = \"c\"\ncc = \"reno\"\n\
+                    direction = \"up\"\nstack = \"linux-5.10\"\n[[event]]\nname = \"e\"\nat = \"5s\"\nhop = \"h\"\nrate = \"2mbit\"\n\
+                    [[event]]\nname = \"stop\"\nat = \"event e + 1s\"\nstop = [\"a\", \"b\"]\n";
+        let experiment = Experiment::parse("t.toml", text).unwrap();
+        decided(&experiment.plan(&AnyWords, 10).unwrap().into_scenarios().remove(0))
+    }
+
+    #[test]
+    fn each_kernel_has_its_flows_under_their_numbers() {
+        let decided = decided_scenario();
+        assert_eq!(stacks(&decided), ["linux-7.3", "linux-5.10"]);
+        let own = of_kernel(&decided, "linux-7.3");
+        let names: Vec<&str> =
+            own.flows.iter().filter(|f| is_own(f)).map(|f| f.name.as_str()).collect();
+        assert_eq!((own.flows.len(), names), (4, vec!["a", "ping"]));
+        assert_eq!(own.flows[2].start, Start::Event);
+        // Of the events the part that is its own, at its time.
+        assert_eq!(own.events.len(), 1);
+        assert_eq!(own.events[0].actions, [Action::StopFlow { flow: "a".to_owned() }]);
+        assert_eq!(own.events[0].when, When::At(At::from_secs(6)));
+        assert!(of_kernel(&decided, "linux-5.10").events.is_empty());
+    }
+
+    /// An IPv4 packet with a TCP header of these ports, and 3 bytes behind it; then padding.
+    fn frame(from: u16, to: u16) -> Vec<u8> {
+        let mut bytes = vec![0; 12];
+        bytes.extend([8, 0, 0x45, 0xb8 | 3, 0, 43, 0x12, 0x34, 0, 0, 64, 6, 0, 0]);
+        bytes.extend([10, 9, 9, 1, 10, 9, 9, 2]);
+        bytes.extend(from.to_be_bytes());
+        bytes.extend(to.to_be_bytes());
+        bytes.extend([0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x10, 0, 0, 0, 0, 0, 0, 1, 2, 3]);
+        bytes.resize(60, 0);
+        bytes
+    }
+
+    #[test]
+    fn frames_are_told_by_their_ports() {
+        let own = of_kernel(&decided_scenario(), "linux-7.3");
+        let of = |from, to| stamp_of(&Frame::new(frame(from, to)), &own.flows);
+        let data = of(40_001, 5_001).unwrap();
+        assert_eq!((data.flow, data.way, data.seq, data.ack), (0, 0, 7, 9));
+        assert_eq!((data.id, data.length, data.tos, data.flags), (0x1234, 3, 0xbb, 0x10));
+        assert_eq!(of(5_001, 40_001).unwrap().way, 1);
+        for (from, to) in [(40_001, 5_002), (40_009, 5_009), (80, 443), (40_000, 5_000)] {
+            assert_eq!(of(from, to), None, "{from} {to}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_the_proposal_with_another_beginning() {
+        let mut proposal = vec![255; 12];
+        proposal.extend(MARK.iter().chain(MAGIC));
+        for word in [5_u64, 9] {
+            proposal.extend(word.to_ne_bytes());
+        }
+        proposal.extend([0; 20]);
+        assert_eq!(Mark::read(&proposal), Some(Mark { now: 5, begins: 9 }));
+        let answer = Mark::answer(proposal.clone(), 70);
+        assert_eq!(Mark::read(&answer), Some(Mark { now: 5, begins: 70 }));
+        assert_eq!(Mark::read(&proposal[..30]), None);
+        assert_eq!(Mark::read(&frame(1, 2)), None);
+    }
+
+    /// A guest's programs may send anything.
+    #[test]
+    fn any_bytes_are_a_frame_or_none() {
+        let (own, mut random) =
+            (of_kernel(&decided_scenario(), "linux-7.3"), Random::named(1, "frames"));
+        for _ in 0..50_000 {
+            let mut bytes = frame(40_001, 5_001);
+            for _ in 0..random.below(6) {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] = random.below(256) as u8;
+            }
+            bytes.truncate(random.below(61) as usize);
+            let _ = (Mark::read(&bytes), stamp_of(&Frame::new(bytes), &own.flows));
+        }
     }
 }
