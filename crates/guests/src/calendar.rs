@@ -37,7 +37,8 @@ pub trait World {
     /// What ends the run.
     fn sent(&mut self, now: u64, nic: usize, frame: Vec<u8>) -> Result<(), String>;
 
-    /// Whether the run goes on: asked every few thousand messages, and ten times a second while no guest says anything.
+    /// Whether the run goes on: asked every few thousand messages, each second of virtual time, and ten times a second while no
+    /// guest says anything.
     fn goes_on(&mut self, now: u64) -> bool;
 }
 
@@ -95,8 +96,8 @@ pub enum Error {
     #[error("no guest and nothing around them has anything to do from {0} ns on")]
     Idle(u64),
     /// The run was given up.
-    #[error("given up")]
-    GivenUp,
+    #[error("given up at {0} ns")]
+    GivenUp(u64),
     /// The world's own.
     #[error("{0}")]
     World(String),
@@ -109,6 +110,8 @@ pub enum Error {
 const LOOK: i64 = 100_000_000;
 /// Messages after which the world says whether the run goes on.
 const MESSAGES_BETWEEN_LOOKS: u32 = 4096;
+/// How long a guest may run without asking, nanoseconds: one that waits for nothing would go on for ever.
+const LONGEST: u64 = 1_000_000_000;
 /// Turns at one time after which a run is given up.
 const TURNS: u32 = 1 << 22;
 
@@ -253,7 +256,7 @@ impl Calendar {
             self.begin(guest)?;
             self.until_it_waits(world, guest)?;
         }
-        let (mut since, mut turns) = (self.now, 0);
+        let (mut since, mut turns, mut asked) = (self.now, 0, self.now);
         loop {
             let next = (0..self.guests.len()).map(|g| (self.guests[g].clock.request, g)).min();
             let (request, guest) = next.unwrap_or((NEVER, 0));
@@ -277,11 +280,18 @@ impl Calendar {
                 let (guest, last) = (name.clone(), last.clone());
                 return Err(Error::Standstill { at: self.now, turns, guest, last });
             }
+            if self.now - asked >= LONGEST {
+                asked = self.now;
+                if !world.goes_on(self.now) {
+                    return Err(Error::GivenUp(self.now));
+                }
+            }
             if due <= request {
                 self.act(world)?;
             } else {
                 let others = self.guests.iter().enumerate().filter(|(other, _)| *other != guest);
-                let free = others.map(|(_, other)| other.clock.request).fold(due, u64::min);
+                let others = others.map(|(_, other)| other.clock.request);
+                let free = others.fold(due, u64::min).min(self.now + LONGEST);
                 self.runs(Some(guest), free)?;
                 let messages = self.guests[guest].clock.run(self.now, free);
                 self.tell(guest, &messages)?;
@@ -441,14 +451,14 @@ impl Calendar {
                 (silent, count) = (0, count + 1);
                 self.messages += 1;
                 if count.is_multiple_of(MESSAGES_BETWEEN_LOOKS) && !world.goes_on(self.now) {
-                    return Err(Error::GivenUp);
+                    return Err(Error::GivenUp(self.now));
                 }
             } else if self.listen()? {
                 silent = 0;
             } else {
                 silent += 1;
                 if !world.goes_on(self.now) {
-                    return Err(Error::GivenUp);
+                    return Err(Error::GivenUp(self.now));
                 }
                 if silent * LOOK >= (self.patience as i64).saturating_mul(1_000_000_000) {
                     return Err(self.silent());

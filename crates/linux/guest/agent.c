@@ -1609,14 +1609,18 @@ static uint64_t agree_on_beginning(const char *ns, const char *device, uint64_t 
 		.to = {255, 255, 255, 255, 255, 255}, .from = {2}, .type = htons(0x88b5), .magic = "sojourn"};
 	enter(ns);
 	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	struct sockaddr_ll where = {.sll_family = AF_PACKET, .sll_protocol = htons(0x88b5), .sll_ifindex = (int)if_nametoindex(device), .sll_halen = 6};
+	/* A bridge leaves frames to those alone who ask for every protocol; these see what they send, too. */
+	struct sockaddr_ll source, where = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_nametoindex(device), .sll_halen = 6};
 	if (fd < 0 || !where.sll_ifindex) fail("a packet socket on %s", device);
 	if (bind(fd, (void *)&where, sizeof where)) fail("a packet socket on %s", device);
 	frame.begins = proposed;
 	frame.now = clock_ns(CLOCK_MONOTONIC);
 	if (sendto(fd, &frame, sizeof frame, 0, (void *)&where, sizeof where) != sizeof frame) fail("the frame with the beginning of the clock");
-	do if (recv(fd, &answer, sizeof answer, 0) < 0) fail("no answer about the beginning of the clock");
-	while (memcmp(answer.magic, frame.magic, sizeof frame.magic) || answer.now != frame.now);
+	do {
+		socklen_t size = sizeof source;
+		answer.now = 0;
+		if (recvfrom(fd, &answer, sizeof answer, 0, (void *)&source, &size) < 0) fail("no answer about the beginning of the clock");
+	} while (source.sll_pkttype == PACKET_OUTGOING || memcmp(answer.magic, frame.magic, sizeof frame.magic) || answer.now != frame.now);
 	close(fd);
 	return answer.begins;
 }

@@ -1,4 +1,4 @@
-//! Kernels as hosts round the simulator's queues: who is a kernel, and the world that the kernel's cards are in.
+//! Kernels as hosts round the simulator's queues: which flows are by a kernel, and the world that the kernels' cards are in.
 //!
 //! There is a guest for each stack of kernels' flows. It has two network cards, one in the namespace of the server and one in that
 //! of the client. It takes its clock from this process ([`sojourn_guests`]), which is the simulator at the same time: what leaves
@@ -27,6 +27,11 @@ const SERVER: usize = 0;
 /// EtherType of the agent's frame with the beginning of its clock (IEEE 802, for local experiments), and what it begins with.
 const MARK: [u8; 2] = [0x88, 0xb5];
 const MAGIC: &[u8; 8] = b"sojourn\0";
+
+/// More time of the calendar than any guest needs to boot and to carry out its plan's first part, nanoseconds, and than one needs
+/// to end behind its run.
+const BOOT: u64 = 600_000_000_000;
+const AFTERWARDS: Span = Span::from_secs(60);
 
 /// Whether the hops of a scenario are the simulator's.
 pub(crate) fn is_around(scenario: &Scenario) -> bool {
@@ -138,7 +143,8 @@ fn stamp_of(frame: &Frame, flows: &[Flow]) -> Option<Stamp> {
     let ip = bytes.get(14..)?;
     let tos = frame.dscp().tos(frame.ecn());
     let id = if is_v6 { 0 } else { u16::from_be_bytes([*ip.get(4)?, *ip.get(5)?]) };
-    let l4 = bytes.get(bytes.len().checked_sub(frame.l4_len())?..)?;
+    let start = 14 + if is_v6 { 40 } else { usize::from(*ip.first()? & 15) * 4 };
+    let l4 = bytes.get(start..start + frame.l4_len())?;
     let long = |at: usize| l4.get(at..at + 4).map(|b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]));
     let word = |at: usize| l4.get(at..at + 2).map(|b| u16::from_be_bytes([b[0], b[1]]));
     let blank = Stamp {
@@ -151,7 +157,7 @@ fn stamp_of(frame: &Frame, flows: &[Flow]) -> Option<Stamp> {
         length: (frame.l4_len() + if is_v6 { 40 } else { 20 }) as u16,
         tos,
         flags: 0,
-        protocol: ip[if is_v6 { 6 } else { 9 }],
+        protocol: *ip.get(if is_v6 { 6 } else { 9 })?,
         way: 0,
         connection: 0,
     };
@@ -250,7 +256,7 @@ pub(crate) fn layout(own: &Scenario) -> Layout {
 
 /// A guest as the world sees it.
 #[derive(Debug)]
-pub(crate) struct Kernels {
+pub(crate) struct Guest {
     /// Its part of the scenario.
     pub(crate) own: Scenario,
     layout: Layout,
@@ -262,7 +268,7 @@ pub(crate) struct Kernels {
     proposal: Option<(u64, Mark, Vec<u8>)>,
 }
 
-impl Kernels {
+impl Guest {
     /// The guest of a stack.
     pub(crate) fn new(decided: &Scenario, stack: &str) -> Self {
         let own = of_kernel(decided, stack);
@@ -287,7 +293,7 @@ impl Kernels {
 /// The simulator as the world of the kernels' cards: of each guest the server's, then the client's.
 pub(crate) struct Around<'a> {
     simulation: Simulation,
-    pub(crate) guests: Vec<Kernels>,
+    pub(crate) guests: Vec<Guest>,
     watch: &'a dyn Watch,
     /// The calendar's time at which the run begins.
     begins: Option<u64>,
@@ -296,12 +302,12 @@ pub(crate) struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    pub(crate) fn new(simulation: Simulation, guests: Vec<Kernels>, watch: &'a dyn Watch) -> Self {
+    pub(crate) fn new(simulation: Simulation, guests: Vec<Guest>, watch: &'a dyn Watch) -> Self {
         Self { simulation, guests, watch, begins: None, answers: Vec::new() }
     }
 
     /// The run of the simulator, and what each guest's frames tell.
-    pub(crate) fn into_parts(mut self) -> (Simulation, Vec<Kernels>) {
+    pub(crate) fn into_parts(mut self) -> (Simulation, Vec<Guest>) {
         for guest in &mut self.guests {
             guest.trace.finish(&guest.layout);
         }
@@ -381,9 +387,99 @@ impl World for Around<'_> {
     }
 
     fn goes_on(&mut self, now: u64) -> bool {
-        if let Some(at) = self.clock(now) {
-            self.watch.progress(Span::from_nanos(at.as_nanos()));
+        let Some(at) = self.clock(now) else { return !self.watch.cancelled() && now < BOOT };
+        let end = self.simulation.end();
+        self.watch.progress(at.min(end).since(Time::ZERO));
+        !self.watch.cancelled() && at <= end + AFTERWARDS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_language::{AnyWords, Experiment};
+    use sojourn_units::Random;
+
+    /// Two flows of a kernel with a model's between them, on one hop.
+    fn decided_scenario() -> Scenario {
+        let text = "[experiment]\nname = \"t\"\nduration = \"9s\"\n[[hop]]\nname = \"h\"\nrate = \"1mbit\"\n\
+                    rtt = \"1ms\"\nqdisc = \"pfifo limit 9\"\nby = \"sojourn\"\n[[flow]]\nname = \"a\"\ncc = \"cubic\"\n\
+                    [[flow]]\nname = \"b\"\ncc = \"bbr3\"\nby = \"sojourn\"\n[[flow]]\nname = \"c\"\ncc = \"reno\"\n\
+                    direction = \"up\"\nstack = \"linux-5.10\"\n[[event]]\nname = \"e\"\nat = \"5s\"\nhop = \"h\"\nrate = \"2mbit\"\n\
+                    [[event]]\nname = \"stop\"\nat = \"event e + 1s\"\nstop = [\"a\", \"b\"]\n";
+        let experiment = Experiment::parse("t.toml", text).unwrap();
+        decided(&experiment.plan(&AnyWords, 10).unwrap().into_scenarios().remove(0))
+    }
+
+    #[test]
+    fn each_kernel_has_its_flows_under_their_numbers() {
+        let decided = decided_scenario();
+        assert_eq!(stacks(&decided), ["linux-7.3", "linux-5.10"]);
+        let own = of_kernel(&decided, "linux-7.3");
+        let names: Vec<&str> =
+            own.flows.iter().filter(|f| is_own(f)).map(|f| f.name.as_str()).collect();
+        assert_eq!((own.flows.len(), names), (4, vec!["a", "ping"]));
+        assert_eq!(own.flows[2].start, Start::Event);
+        // Of the events the part that is its own, at its time.
+        assert_eq!(own.events.len(), 1);
+        assert_eq!(own.events[0].actions, [Action::StopFlow { flow: "a".to_owned() }]);
+        assert_eq!(own.events[0].when, When::At(At::from_secs(6)));
+        assert!(of_kernel(&decided, "linux-5.10").events.is_empty());
+    }
+
+    /// An IPv4 packet with a TCP header of these ports, and 3 bytes behind it; then padding.
+    fn frame(from: u16, to: u16) -> Vec<u8> {
+        let mut bytes = vec![0; 12];
+        bytes.extend([8, 0, 0x45, 0xb8 | 3, 0, 43, 0x12, 0x34, 0, 0, 64, 6, 0, 0]);
+        bytes.extend([10, 9, 9, 1, 10, 9, 9, 2]);
+        bytes.extend(from.to_be_bytes());
+        bytes.extend(to.to_be_bytes());
+        bytes.extend([0, 0, 0, 7, 0, 0, 0, 9, 0x50, 0x10, 0, 0, 0, 0, 0, 0, 1, 2, 3]);
+        bytes.resize(60, 0);
+        bytes
+    }
+
+    #[test]
+    fn frames_are_told_by_their_ports() {
+        let own = of_kernel(&decided_scenario(), "linux-7.3");
+        let of = |from, to| stamp_of(&Frame::new(frame(from, to)), &own.flows);
+        let data = of(40_001, 5_001).unwrap();
+        assert_eq!((data.flow, data.way, data.seq, data.ack), (0, 0, 7, 9));
+        assert_eq!((data.id, data.length, data.tos, data.flags), (0x1234, 3, 0xbb, 0x10));
+        assert_eq!(of(5_001, 40_001).unwrap().way, 1);
+        for (from, to) in [(40_001, 5_002), (40_009, 5_009), (80, 443), (40_000, 5_000)] {
+            assert_eq!(of(from, to), None, "{from} {to}");
         }
-        !self.watch.cancelled()
+    }
+
+    #[test]
+    fn an_answer_is_the_proposal_with_another_beginning() {
+        let mut proposal = vec![255; 12];
+        proposal.extend(MARK.iter().chain(MAGIC));
+        for word in [5_u64, 9] {
+            proposal.extend(word.to_ne_bytes());
+        }
+        proposal.extend([0; 20]);
+        assert_eq!(Mark::read(&proposal), Some(Mark { now: 5, begins: 9 }));
+        let answer = Mark::answer(proposal.clone(), 70);
+        assert_eq!(Mark::read(&answer), Some(Mark { now: 5, begins: 70 }));
+        assert_eq!(Mark::read(&proposal[..30]), None);
+        assert_eq!(Mark::read(&frame(1, 2)), None);
+    }
+
+    /// A guest's programs may send anything.
+    #[test]
+    fn any_bytes_are_a_frame_or_none() {
+        let (own, mut random) =
+            (of_kernel(&decided_scenario(), "linux-7.3"), Random::named(1, "frames"));
+        for _ in 0..50_000 {
+            let mut bytes = frame(40_001, 5_001);
+            for _ in 0..random.below(6) {
+                let at = random.below(bytes.len() as u64) as usize;
+                bytes[at] = random.below(256) as u8;
+            }
+            bytes.truncate(random.below(61) as usize);
+            let _ = (Mark::read(&bytes), stamp_of(&Frame::new(bytes), &own.flows));
+        }
     }
 }

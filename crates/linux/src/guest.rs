@@ -237,6 +237,7 @@ pub(crate) fn run_around(
     carded: &[Carded<'_>],
     sharing: bool,
     world: &mut impl World,
+    watch: &dyn Watch,
 ) -> Result<Vec<(Samples, Option<Answers>)>, RunError> {
     let folder =
         folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guests", &e))?;
@@ -294,7 +295,9 @@ pub(crate) fn run_around(
                 "the guest {name} ended early, {now} s after its start; its last message was {last}: {words}"
             )))
         }
-        (Err(sojourn_guests::Error::GivenUp), _) if gone.is_none() => Err(RunError::Cancelled),
+        (Err(sojourn_guests::Error::GivenUp(_)), _) if gone.is_none() && watch.cancelled() => {
+            Err(RunError::Cancelled)
+        }
         (Err(error), undone) => {
             let guest = gone.or(undone).unwrap_or(0);
             let name = carded[guest].kernel.label();

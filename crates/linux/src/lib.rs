@@ -358,8 +358,8 @@ impl Linux {
     ) -> Result<(Vec<&Kernel>, Vec<Table>), RunError> {
         let decided = Arc::new(around::decided(scenario));
         let stacks = around::stacks(&decided);
-        let guests = stacks.iter().map(|stack| around::Kernels::new(&decided, stack));
-        let guests: Vec<around::Kernels> = guests.collect();
+        let guests = stacks.iter().map(|stack| around::Guest::new(&decided, stack));
+        let guests: Vec<around::Guest> = guests.collect();
         let carded = stacks.iter().zip(&guests).map(|(stack, guest)| {
             let own = guest.own.clone();
             let programs = programs(cache, &own).map_err(RunError::Failed)?;
@@ -369,7 +369,7 @@ impl Linux {
         let carded: Vec<guest::Carded<'_>> = carded.collect::<Result<_, RunError>>()?;
         let simulation = self.sim.begin_around(&decided, watch.capture().as_ref())?;
         let mut world = around::Around::new(simulation, guests, watch);
-        let left = guest::run_around(agent, &carded, self.sharing, &mut world)?;
+        let left = guest::run_around(agent, &carded, self.sharing, &mut world, watch)?;
         let (simulation, guests) = world.into_parts();
         let mut tables = simulation.finish()?;
         for ((guest, carded), (samples, answers)) in guests.iter().zip(&carded).zip(&left) {

@@ -3,12 +3,12 @@
 
 use libtest_mimic::{Arguments, Trial};
 use rustix::process::{Pid, Signal, kill_process};
-use sojourn_engine::Engine as _;
+use sojourn_engine::{Engine as _, RunError, Watch};
 use sojourn_language::{AnyWords, Experiment};
 use sojourn_linux::Linux;
 use sojourn_model::Scenario;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 /// The stack of the kernel that the tests run on.
@@ -47,6 +47,27 @@ fn a_killed_guest_ends_its_run() {
         assert!(said.contains("ended early") || said.contains("given up"), "{millis} ms: {said}");
         assert!(said.contains("last message") || said.contains("given up"), "{millis} ms: {said}");
     }
+    nothing_is_left();
+}
+
+/// Gives a run up a while after its beginning.
+struct Impatient(AtomicU32);
+
+impl Watch for Impatient {
+    fn cancelled(&self) -> bool {
+        self.0.fetch_add(1, Ordering::Relaxed) > 3
+    }
+}
+
+/// A run that is given up ends with all of its guests.
+fn a_cancelled_run_leaves_nothing() {
+    let wish = Impatient(AtomicU32::new(0));
+    let error = Linux::new().run(&Arc::new(scenario(HOP, CUBIC, 600)), &wish).unwrap_err();
+    assert_eq!(error, RunError::Cancelled);
+    nothing_is_left();
+}
+
+fn nothing_is_left() {
     let mine = format!("sojourn-guest-{}-", std::process::id());
     for parent in [std::env::temp_dir(), "/dev/shm".into()] {
         let left = std::fs::read_dir(parent).unwrap().flatten();
@@ -76,9 +97,12 @@ fn kill_children() {
 fn main() {
     let arguments = Arguments::from_args();
     let there = Linux::new().kernel(STACK).is_some_and(|kernel| kernel.cards);
-    let trial = Trial::test("a_killed_guest_ends_its_run", || {
-        a_killed_guest_ends_its_run();
-        Ok(())
-    });
+    // One after the other: the first kills all guests.
+    let trial =
+        Trial::test("a_killed_guest_ends_its_run_and_a_cancelled_run_leaves_nothing", || {
+            a_killed_guest_ends_its_run();
+            a_cancelled_run_leaves_nothing();
+            Ok(())
+        });
     libtest_mimic::run(&arguments, vec![trial.with_ignored_flag(!there)]).exit();
 }
