@@ -80,6 +80,8 @@ struct Arrived {
     /// Bytes of payload; of TCP each once, up to the highest.
     payload: u64,
     ce: u64,
+    /// Segments that echo congestion.
+    ece: u64,
     /// The next sequence number of TCP after the highest.
     next: Option<u32>,
 }
@@ -88,6 +90,7 @@ impl Arrived {
     fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.ce += u64::from(packet.ecn() == Ecn::Ce);
+        self.ece += u64::from(packet.echoes());
         let Some(tcp) = packet.frame().tcp() else {
             const UDP_HEADER: u64 = 8;
             self.payload += u64::from(packet.l4_len()).saturating_sub(UDP_HEADER);
@@ -300,17 +303,18 @@ impl Flows {
                 let (own, peer) = (identity.end(receiver.other()), identity.end(receiver));
                 sockets[receiver.other().index()].connection(own, peer).ok().flatten()
             });
+            let (ce, ece) =
+                (found.arrived[receiver.index()].ce, found.arrived[receiver.other().index()].ece);
             let (sample, limits) = match &socket {
                 Some(TcpSocket { control, info }) if !info.is_empty() => {
                     let info = Info(info);
                     found.control.clone_from(control);
                     found.ecn |= info.ecn();
-                    (info.sample(), Some(info.limited()))
+                    (FlowSample { ce, ece, ..info.sample() }, Some(info.limited()))
                 }
                 _ => {
-                    let arrived = found.arrived[receiver.index()];
-                    let (delivered, ce) = (arrived.packets, arrived.ce);
-                    (FlowSample { delivered, ce, ..FlowSample::UNKNOWN }, None)
+                    let delivered = found.arrived[receiver.index()].packets;
+                    (FlowSample { delivered, ce, ece, ..FlowSample::UNKNOWN }, None)
                 }
             };
             found.rows.push(Row { at: now, payload: found.payload(), sample, limits });

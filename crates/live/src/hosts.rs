@@ -20,7 +20,8 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 use rustix::time::Timespec;
 use sojourn_engine::RunError;
 use sojourn_model::{Direction, EcnMode, Flow, Ping, Scenario, Start, Tcp, Traffic, Udp};
-use sojourn_path::Topology;
+use sojourn_path::{PathPacket as _, Topology};
+use sojourn_qdisc::Packet as _;
 use sojourn_record::{Completion, FlowSample, PingSample, Recorder};
 use sojourn_units::{Ecn, Span, Time};
 use sojourn_wire::Frame;
@@ -76,6 +77,8 @@ enum Told {
 pub(crate) struct Kernel<'a> {
     scenario: &'a Scenario,
     flows: Vec<Arc<Shared>>,
+    /// Of each flow: data packets that arrived marked, and segments that echoed congestion.
+    signals: Vec<(u64, u64)>,
     saw: Receiver<Saw>,
     told: Sender<Told>,
     /// Becomes readable when the thread saw something; and when it gets an order.
@@ -136,7 +139,8 @@ impl<'a> Kernel<'a> {
             }
         });
         let thread = Some(thread.map_err(|why| Failure::of("a thread", why))?);
-        Ok(Self { scenario, flows, saw, told, news, orders, thread, failure })
+        let signals = vec![(0, 0); flows.len()];
+        Ok(Self { scenario, flows, signals, saw, told, news, orders, thread, failure })
     }
 
     fn tell(&self, what: Told) {
@@ -178,6 +182,8 @@ impl<'a> Kernel<'a> {
             let delivered = flow.arrived.load(Ordering::Relaxed);
             FlowSample { delivered, ..FlowSample::UNKNOWN }
         };
+        let (ce, ece) = self.signals[number];
+        let sample = FlowSample { ce, ece, ..sample };
         if recorder.flow(now, number, received, Some(&sample))
             && let Some(info) = &info
         {
@@ -210,7 +216,16 @@ impl Of for Kernel<'_> {
         (usize::from(number) < self.flows.len()).then_some(u32::from(number))
     }
 
-    fn delivered(&mut self, _: Time, _: &Packet) {}
+    fn delivered(&mut self, _: Time, packet: &Packet) {
+        let number = packet.flow();
+        let ([_, receiver], _) = ends(&self.scenario.flows[number]);
+        let (ce, ece) = &mut self.signals[number];
+        if packet.to() == receiver {
+            *ce += u64::from(packet.ecn() == Ecn::Ce);
+        } else {
+            *ece += u64::from(packet.echoes());
+        }
+    }
 
     fn wakes(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.news.as_fd()]

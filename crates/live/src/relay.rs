@@ -203,6 +203,8 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         let known = Provenances {
             flows: Rows::<rows::Flows>::new(Provenance::Sampled)
                 .with_provenance(|c| c.goodput_bps, Provenance::Exact)
+                .with_provenance(|c| c.ce, Provenance::Exact)
+                .with_provenance(|c| c.ece, Provenance::Exact)
                 .with_provenance(|c| c.lost, Provenance::Estimated),
             queues: Rows::new(Provenance::Exact),
             completions: Rows::new(Provenance::Exact),
