@@ -8,7 +8,7 @@ use crate::info::Info;
 use crate::netlink::{Sockets, TcpSocket};
 use crate::packet::Packet;
 use crate::protocol::Host;
-use crate::relay::whole_millis;
+use crate::relay::{dropped, whole_millis};
 use sojourn_model::{
     At, Direction, EcnMode, Flow, Ip, Ping, Scenario, Start, Tcp, Traffic, Udp, Window,
     WindowBounds,
@@ -217,8 +217,6 @@ pub(crate) struct Flows {
     end: Time,
     /// Whether there were more flows than may have rows of their own.
     are_more: bool,
-    /// What is left of what each flow's packets lost, by flow.
-    dropped: Vec<u64>,
 }
 
 /// A flow as the status has it.
@@ -260,7 +258,6 @@ impl Flows {
             names,
             end: Time::ZERO,
             are_more: false,
-            dropped: Vec::new(),
         };
         (flows, scenario)
     }
@@ -292,8 +289,13 @@ impl Flows {
     }
 
     /// An interval ends: a row of each flow that has sent since its last row.
-    pub(crate) fn sample(&mut self, now: Time, sockets: &[Sockets; 2]) {
-        for found in &mut self.found {
+    pub(crate) fn sample(
+        &mut self,
+        now: Time,
+        sockets: &[Sockets; 2],
+        topology: &Topology<Packet>,
+    ) {
+        for (number, found) in self.found.iter_mut().enumerate() {
             if found.rows.last().is_some_and(|row| row.at > found.last) {
                 continue;
             }
@@ -314,7 +316,8 @@ impl Flows {
                 }
                 _ => {
                     let delivered = found.arrived[receiver.index()].packets;
-                    (FlowSample { delivered, ce, ece, ..FlowSample::UNKNOWN }, None)
+                    let lost = dropped(topology, number);
+                    (FlowSample { delivered, lost, ce, ece, ..FlowSample::UNKNOWN }, None)
                 }
             };
             found.rows.push(Row { at: now, payload: found.payload(), sample, limits });
@@ -349,11 +352,6 @@ impl Flows {
         topology: &Topology<Packet>,
     ) {
         self.end = end;
-        let ports = || topology.nodes.iter().map(|node| node.port.stats());
-        let boxes = || topology.middleboxes.iter().map(|(_, middlebox)| middlebox.stats());
-        self.dropped = (0..self.found.len())
-            .map(|flow| ports().chain(boxes()).map(|stats| stats.drops_of(flow)).sum())
-            .collect();
         for (number, found) in self.seen() {
             let subject = format!("flow {}", self.names[number]);
             recorder.event(found.started, "start", &subject, &found.words());
@@ -371,7 +369,7 @@ impl Flows {
             let arrived: u64 = found.arrived.iter().map(|arrived| arrived.packets).sum();
             let ce: u64 = found.arrived.iter().map(|arrived| arrived.ce).sum();
             recorder.total(name, "packets_arrived", arrived as f64);
-            recorder.total(name, "packets_dropped", self.dropped[number] as f64);
+            recorder.total(name, "packets_dropped", dropped(topology, number) as f64);
             recorder.total(name, "ce", ce as f64);
         }
     }

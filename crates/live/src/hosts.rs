@@ -12,7 +12,7 @@ use crate::info::Info;
 use crate::lab::Lab;
 use crate::packet::Packet;
 use crate::protocol::{Failure, Host, SocketKind};
-use crate::relay::{Seen, Traffic as Of, Wish};
+use crate::relay::{self, Seen, Traffic as Of, Wish};
 use crate::sys;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
@@ -79,6 +79,8 @@ pub(crate) struct Kernel<'a> {
     flows: Vec<Arc<Shared>>,
     /// Of each flow: data packets that arrived marked, and segments that echoed congestion.
     signals: Vec<(u64, u64)>,
+    /// Packets of each flow that the path had dropped when an interval ended.
+    dropped: Vec<u64>,
     saw: Receiver<Saw>,
     told: Sender<Told>,
     /// Becomes readable when the thread saw something; and when it gets an order.
@@ -139,8 +141,14 @@ impl<'a> Kernel<'a> {
             }
         });
         let thread = Some(thread.map_err(|why| Failure::of("a thread", why))?);
-        let signals = vec![(0, 0); flows.len()];
-        Ok(Self { scenario, flows, signals, saw, told, news, orders, thread, failure })
+        let (signals, dropped) = (vec![(0, 0); flows.len()], vec![0; flows.len()]);
+        Ok(Self { scenario, flows, signals, dropped, saw, told, news, orders, thread, failure })
+    }
+
+    fn note_drops(&mut self, topology: &Topology<Packet>) {
+        for (number, dropped) in self.dropped.iter_mut().enumerate() {
+            *dropped = relay::dropped(topology, number);
+        }
     }
 
     fn tell(&self, what: Told) {
@@ -180,7 +188,7 @@ impl<'a> Kernel<'a> {
             Info(info).sample()
         } else {
             let delivered = flow.arrived.load(Ordering::Relaxed);
-            FlowSample { delivered, ..FlowSample::UNKNOWN }
+            FlowSample { delivered, lost: self.dropped[number], ..FlowSample::UNKNOWN }
         };
         let (ce, ece) = self.signals[number];
         let sample = FlowSample { ce, ece, ..sample };
@@ -243,7 +251,8 @@ impl Of for Kernel<'_> {
         Ok(Vec::new())
     }
 
-    fn sample(&mut self, now: Time, recorder: &mut Recorder) {
+    fn sample(&mut self, now: Time, recorder: &mut Recorder, topology: &Topology<Packet>) {
+        self.note_drops(topology);
         self.take(recorder);
         for (number, flow) in self.flows.iter().enumerate() {
             if flow.is_running.load(Ordering::Acquire) {
@@ -265,16 +274,14 @@ impl Of for Kernel<'_> {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.note_drops(topology);
         self.take(recorder);
-        let ports = || topology.nodes.iter().map(|node| node.port.stats());
-        let boxes = || topology.middleboxes.iter().map(|(_, middlebox)| middlebox.stats());
         for (number, (flow, spec)) in self.flows.iter().zip(&self.scenario.flows).enumerate() {
             if flow.is_running.load(Ordering::Acquire) {
                 self.row(end, number, recorder);
                 recorder.event(end, "end", &format!("flow {}", spec.name), "the run is over");
             }
-            let dropped: u64 = ports().chain(boxes()).map(|stats| stats.drops_of(number)).sum();
-            recorder.total(&spec.name, "packets_dropped", dropped as f64);
+            recorder.total(&spec.name, "packets_dropped", self.dropped[number] as f64);
             if !matches!(spec.traffic, Traffic::Tcp(_)) {
                 let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
                 recorder.total(&spec.name, "packets_sent", of(&flow.sent));
@@ -462,6 +469,13 @@ impl Run {
         self.shared.is_running.store(true, Ordering::Release);
     }
 
+    /// A connection that the kernel has given up, or that was refused, is the end of its flow alone.
+    fn end_on_error(&mut self, done: Result<(), Errno>, now: Time, tell: &mut dyn FnMut(Saw)) {
+        if let Err(why) = done {
+            self.end(now, &why.to_string(), tell);
+        }
+    }
+
     fn end(&mut self, now: Time, how: &str, tell: &mut dyn FnMut(Saw)) {
         if self.state == State::Ended {
             return;
@@ -469,7 +483,7 @@ impl Run {
         let ran = self.state == State::Running;
         self.state = State::Ended;
         self.shared.is_running.store(false, Ordering::Release);
-        let how = if ran { how } else { "stopped before it started" };
+        let how = if ran || how != "stopped" { how } else { "stopped before it started" };
         tell(Saw::Ended(self.number, now, how.to_owned()));
         if let Sends::Tcp { total, .. } = &self.kind {
             if let (Some(bytes), true) = (*total, how != "finished") {
@@ -707,7 +721,10 @@ impl Thread {
             let now = clock.now();
             for told in self.hears.try_iter() {
                 match told {
-                    Told::Start(number) => runs[number].begin(now, &mut tell)?,
+                    Told::Start(number) => {
+                        let begun = runs[number].begin(now, &mut tell);
+                        runs[number].end_on_error(begun, now, &mut tell);
+                    }
                     Told::Stop(number) => runs[number].end(now, "stopped", &mut tell),
                     Told::End => {
                         for run in runs {
@@ -719,10 +736,12 @@ impl Thread {
             }
             for (run, ready) in runs.iter_mut().zip(ready) {
                 if run.due() <= now {
-                    run.tick(now, buffer, &mut tell)?;
+                    let done = run.tick(now, buffer, &mut tell);
+                    run.end_on_error(done, now, &mut tell);
                 }
                 if ready != [false, false] {
-                    run.work(ready, clock, buffer, &mut tell)?;
+                    let done = run.work(ready, clock, buffer, &mut tell);
+                    run.end_on_error(done, now, &mut tell);
                 }
             }
             if is_news {

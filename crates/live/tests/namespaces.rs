@@ -302,6 +302,10 @@ fn events_change_the_path() {
     let run = made(live("2s", "rate = \"8mbit\"\nqdisc = \"pfifo limit 5\"\nrtt = \"10ms\"", rest));
     let events = run.table("events").unwrap();
     assert!((0..events.len()).any(|row| events.text("subject").get(row) == "event slow"));
+    // The flow lost the packets that the path dropped.
+    let dropped = of_total(&run, "f", "packets_dropped");
+    let lost = run.table("flows").unwrap().u64("lost").iter().copied().max();
+    assert!(dropped > 100.0 && lost == Some(dropped as u64), "{dropped} and {lost:?}");
     let before = of(&run, "goodput(f) over before");
     let after = of(&run, "goodput(f) over after");
     assert!((2e6..5e6).contains(&before), "{before}");
