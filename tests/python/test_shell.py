@@ -1,11 +1,13 @@
 """``sojourn shell`` and ``--engine live``. A machine without namespaces skips tests that need them, and says why."""
 
+import contextlib
 import json
 import os
 import re
 import shlex
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -117,6 +119,30 @@ def test_a_shell_is_changed_from_another_terminal(tmp_path: Path) -> None:
     seen = (tmp_path / "seen.toml").read_text()
     for part in ('rate = "10Mbit"', 'replace = "pie ecn"', 'rtt = "50ms"'):
         assert part in seen, seen
+
+
+@pytest.mark.usefixtures("allowed")
+def test_the_last_line_of_a_terminal_has_the_status(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (24, 100))
+    command = [sys.executable, "-m", "sojourn", "shell", "-q", "--", "sh", "-c"]
+    # Until something is shown: the first status comes after a second.
+    command += ["while ! test -e over; do sleep 0.1; done; echo done"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs) as shell:
+        os.close(theirs)
+        shown = b""
+        while b"Mbit/s" not in shown:
+            shown += os.read(ours, 4096)
+        (tmp_path / "over").touch()
+        with contextlib.suppress(OSError):
+            while part := os.read(ours, 4096):
+                shown += part
+        assert shell.wait(timeout=60) == 0
+    os.close(ours)
+    assert b"\x1b[1;23r" in shown, "what scrolls leaves the last line alone"
+    assert b"\x1b[24;1H" in shown
+    assert shown.rindex(b"\x1b[r") > shown.rindex(b"\x1b[1;23r"), "the line is given back"
+    assert b"done\r\n" in shown
 
 
 @pytest.mark.usefixtures("allowed")

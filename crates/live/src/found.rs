@@ -8,7 +8,7 @@ use crate::info::Info;
 use crate::netlink::{Sockets, TcpSocket};
 use crate::packet::Packet;
 use crate::protocol::Host;
-use crate::relay::whole_millis;
+use crate::relay::{dropped, whole_millis};
 use sojourn_model::{
     At, Direction, EcnMode, Flow, Ip, Ping, Scenario, Start, Tcp, Traffic, Udp, Window,
     WindowBounds,
@@ -80,6 +80,8 @@ struct Arrived {
     /// Bytes of payload; of TCP each once, up to the highest.
     payload: u64,
     ce: u64,
+    /// Segments that echo congestion.
+    ece: u64,
     /// The next sequence number of TCP after the highest.
     next: Option<u32>,
 }
@@ -88,6 +90,7 @@ impl Arrived {
     fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.ce += u64::from(packet.ecn() == Ecn::Ce);
+        self.ece += u64::from(packet.echoes());
         let Some(tcp) = packet.frame().tcp() else {
             const UDP_HEADER: u64 = 8;
             self.payload += u64::from(packet.l4_len()).saturating_sub(UDP_HEADER);
@@ -214,8 +217,6 @@ pub(crate) struct Flows {
     end: Time,
     /// Whether there were more flows than may have rows of their own.
     are_more: bool,
-    /// What is left of what each flow's packets lost, by flow.
-    dropped: Vec<u64>,
 }
 
 /// A flow as the status has it.
@@ -258,7 +259,6 @@ impl Flows {
             names,
             end: Time::ZERO,
             are_more: false,
-            dropped: Vec::new(),
         };
         (flows, scenario)
     }
@@ -290,8 +290,13 @@ impl Flows {
     }
 
     /// An interval ends: a row of each flow that has sent since its last row.
-    pub(crate) fn sample(&mut self, now: Time, sockets: &[Sockets; 2]) {
-        for found in &mut self.found {
+    pub(crate) fn sample(
+        &mut self,
+        now: Time,
+        sockets: &[Sockets; 2],
+        topology: &Topology<Packet>,
+    ) {
+        for (number, found) in self.found.iter_mut().enumerate() {
             if found.rows.last().is_some_and(|row| row.at > found.last) {
                 continue;
             }
@@ -301,17 +306,19 @@ impl Flows {
                 let (own, peer) = (identity.end(receiver.other()), identity.end(receiver));
                 sockets[receiver.other().index()].connection(own, peer).ok().flatten()
             });
+            let (ce, ece) =
+                (found.arrived[receiver.index()].ce, found.arrived[receiver.other().index()].ece);
             let (sample, limits) = match &socket {
                 Some(TcpSocket { control, info }) if !info.is_empty() => {
                     let info = Info(info);
                     found.control.clone_from(control);
                     found.ecn |= info.ecn();
-                    (info.sample(), Some(info.limited()))
+                    (FlowSample { ce, ece, ..info.sample() }, Some(info.limited()))
                 }
                 _ => {
-                    let arrived = found.arrived[receiver.index()];
-                    let (delivered, ce) = (arrived.packets, arrived.ce);
-                    (FlowSample { delivered, ce, ..FlowSample::UNKNOWN }, None)
+                    let delivered = found.arrived[receiver.index()].packets;
+                    let lost = dropped(topology, number);
+                    (FlowSample { delivered, lost, ce, ece, ..FlowSample::UNKNOWN }, None)
                 }
             };
             found.rows.push(Row { at: now, payload: found.payload(), sample, limits });
@@ -346,11 +353,6 @@ impl Flows {
         topology: &Topology<Packet>,
     ) {
         self.end = end;
-        let ports = || topology.nodes.iter().map(|node| node.port.stats());
-        let boxes = || topology.middleboxes.iter().map(|(_, middlebox)| middlebox.stats());
-        self.dropped = (0..self.found.len())
-            .map(|flow| ports().chain(boxes()).map(|stats| stats.drops_of(flow)).sum())
-            .collect();
         for (number, found) in self.seen() {
             let subject = format!("flow {}", self.names[number]);
             recorder.event(found.started, "start", &subject, &found.words());
@@ -368,7 +370,7 @@ impl Flows {
             let arrived: u64 = found.arrived.iter().map(|arrived| arrived.packets).sum();
             let ce: u64 = found.arrived.iter().map(|arrived| arrived.ce).sum();
             recorder.total(name, "packets_arrived", arrived as f64);
-            recorder.total(name, "packets_dropped", self.dropped[number] as f64);
+            recorder.total(name, "packets_dropped", dropped(topology, number) as f64);
             recorder.total(name, "ce", ce as f64);
         }
     }

@@ -12,7 +12,7 @@ use crate::info::Info;
 use crate::lab::Lab;
 use crate::packet::Packet;
 use crate::protocol::{Failure, Host, SocketKind};
-use crate::relay::{Seen, Traffic as Of, Wish};
+use crate::relay::{self, Seen, Traffic as Of, Wish};
 use crate::sys;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
 use rustix::io::Errno;
@@ -20,7 +20,8 @@ use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 use rustix::time::Timespec;
 use sojourn_engine::RunError;
 use sojourn_model::{Direction, EcnMode, Flow, Ping, Scenario, Start, Tcp, Traffic, Udp};
-use sojourn_path::Topology;
+use sojourn_path::{PathPacket as _, Topology};
+use sojourn_qdisc::Packet as _;
 use sojourn_record::{Completion, FlowSample, PingSample, Recorder};
 use sojourn_units::{Ecn, Span, Time};
 use sojourn_wire::Frame;
@@ -76,6 +77,10 @@ enum Told {
 pub(crate) struct Kernel<'a> {
     scenario: &'a Scenario,
     flows: Vec<Arc<Shared>>,
+    /// Of each flow: data packets that arrived marked, and segments that echoed congestion.
+    signals: Vec<(u64, u64)>,
+    /// Packets of each flow that the path had dropped when an interval ended.
+    dropped: Vec<u64>,
     saw: Receiver<Saw>,
     told: Sender<Told>,
     /// Becomes readable when the thread saw something; and when it gets an order.
@@ -136,7 +141,14 @@ impl<'a> Kernel<'a> {
             }
         });
         let thread = Some(thread.map_err(|why| Failure::of("a thread", why))?);
-        Ok(Self { scenario, flows, saw, told, news, orders, thread, failure })
+        let (signals, dropped) = (vec![(0, 0); flows.len()], vec![0; flows.len()]);
+        Ok(Self { scenario, flows, signals, dropped, saw, told, news, orders, thread, failure })
+    }
+
+    fn note_drops(&mut self, topology: &Topology<Packet>) {
+        for (number, dropped) in self.dropped.iter_mut().enumerate() {
+            *dropped = relay::dropped(topology, number);
+        }
     }
 
     fn tell(&self, what: Told) {
@@ -176,8 +188,10 @@ impl<'a> Kernel<'a> {
             Info(info).sample()
         } else {
             let delivered = flow.arrived.load(Ordering::Relaxed);
-            FlowSample { delivered, ..FlowSample::UNKNOWN }
+            FlowSample { delivered, lost: self.dropped[number], ..FlowSample::UNKNOWN }
         };
+        let (ce, ece) = self.signals[number];
+        let sample = FlowSample { ce, ece, ..sample };
         if recorder.flow(now, number, received, Some(&sample))
             && let Some(info) = &info
         {
@@ -210,7 +224,16 @@ impl Of for Kernel<'_> {
         (usize::from(number) < self.flows.len()).then_some(u32::from(number))
     }
 
-    fn delivered(&mut self, _: Time, _: &Packet) {}
+    fn delivered(&mut self, _: Time, packet: &Packet) {
+        let number = packet.flow();
+        let ([_, receiver], _) = ends(&self.scenario.flows[number]);
+        let (ce, ece) = &mut self.signals[number];
+        if packet.to() == receiver {
+            *ce += u64::from(packet.ecn() == Ecn::Ce);
+        } else {
+            *ece += u64::from(packet.echoes());
+        }
+    }
 
     fn wakes(&self) -> Vec<BorrowedFd<'_>> {
         vec![self.news.as_fd()]
@@ -228,7 +251,8 @@ impl Of for Kernel<'_> {
         Ok(Vec::new())
     }
 
-    fn sample(&mut self, now: Time, recorder: &mut Recorder) {
+    fn sample(&mut self, now: Time, recorder: &mut Recorder, topology: &Topology<Packet>) {
+        self.note_drops(topology);
         self.take(recorder);
         for (number, flow) in self.flows.iter().enumerate() {
             if flow.is_running.load(Ordering::Acquire) {
@@ -250,16 +274,14 @@ impl Of for Kernel<'_> {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.note_drops(topology);
         self.take(recorder);
-        let ports = || topology.nodes.iter().map(|node| node.port.stats());
-        let boxes = || topology.middleboxes.iter().map(|(_, middlebox)| middlebox.stats());
         for (number, (flow, spec)) in self.flows.iter().zip(&self.scenario.flows).enumerate() {
             if flow.is_running.load(Ordering::Acquire) {
                 self.row(end, number, recorder);
                 recorder.event(end, "end", &format!("flow {}", spec.name), "the run is over");
             }
-            let dropped: u64 = ports().chain(boxes()).map(|stats| stats.drops_of(number)).sum();
-            recorder.total(&spec.name, "packets_dropped", dropped as f64);
+            recorder.total(&spec.name, "packets_dropped", self.dropped[number] as f64);
             if !matches!(spec.traffic, Traffic::Tcp(_)) {
                 let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
                 recorder.total(&spec.name, "packets_sent", of(&flow.sent));
@@ -447,6 +469,13 @@ impl Run {
         self.shared.is_running.store(true, Ordering::Release);
     }
 
+    /// A connection that the kernel has given up, or that was refused, is the end of its flow alone.
+    fn end_on_error(&mut self, done: Result<(), Errno>, now: Time, tell: &mut dyn FnMut(Saw)) {
+        if let Err(why) = done {
+            self.end(now, &why.to_string(), tell);
+        }
+    }
+
     fn end(&mut self, now: Time, how: &str, tell: &mut dyn FnMut(Saw)) {
         if self.state == State::Ended {
             return;
@@ -454,7 +483,7 @@ impl Run {
         let ran = self.state == State::Running;
         self.state = State::Ended;
         self.shared.is_running.store(false, Ordering::Release);
-        let how = if ran { how } else { "stopped before it started" };
+        let how = if ran || how != "stopped" { how } else { "stopped before it started" };
         tell(Saw::Ended(self.number, now, how.to_owned()));
         if let Sends::Tcp { total, .. } = &self.kind {
             if let (Some(bytes), true) = (*total, how != "finished") {
@@ -692,7 +721,10 @@ impl Thread {
             let now = clock.now();
             for told in self.hears.try_iter() {
                 match told {
-                    Told::Start(number) => runs[number].begin(now, &mut tell)?,
+                    Told::Start(number) => {
+                        let begun = runs[number].begin(now, &mut tell);
+                        runs[number].end_on_error(begun, now, &mut tell);
+                    }
                     Told::Stop(number) => runs[number].end(now, "stopped", &mut tell),
                     Told::End => {
                         for run in runs {
@@ -704,10 +736,12 @@ impl Thread {
             }
             for (run, ready) in runs.iter_mut().zip(ready) {
                 if run.due() <= now {
-                    run.tick(now, buffer, &mut tell)?;
+                    let done = run.tick(now, buffer, &mut tell);
+                    run.end_on_error(done, now, &mut tell);
                 }
                 if ready != [false, false] {
-                    run.work(ready, clock, buffer, &mut tell)?;
+                    let done = run.work(ready, clock, buffer, &mut tell);
+                    run.end_on_error(done, now, &mut tell);
                 }
             }
             if is_news {

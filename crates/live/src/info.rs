@@ -53,8 +53,9 @@ impl Info<'_> {
             // As on the engine with virtual time: segments that were sent again, and those that wait for it.
             lost: count(100) + lost,
             delivered: count(192),
-            ce: count(196),
-            ece: count(196),
+            // The kernel counts what acknowledgements with ECE cover; the relay sees marks and echoes themselves.
+            ce: 0,
+            ece: 0,
             pacing_bps: rate(104),
             state: RecoveryState::ALL.get(state).copied().unwrap_or_default(),
             out_of_order_bytes: 0,
@@ -97,7 +98,6 @@ mod tests {
         put(80, 40); // snd_cwnd
         put(100, 7); // total_retrans
         put(192, 1000); // delivered
-        put(196, 9); // delivered_ce
         bytes[1] = 3;
         bytes[5] = 8;
         bytes[160..168].copy_from_slice(&1_250_000_u64.to_ne_bytes());
@@ -106,7 +106,7 @@ mod tests {
         let sample = info.sample();
         assert_eq!((sample.rtt_s, sample.rttvar_s, sample.cwnd), (0.041, 0.0005, 40));
         assert_eq!((sample.in_flight, sample.ssthresh, sample.retransmits), (24, 0, 7));
-        assert_eq!((sample.delivered, sample.ce, sample.state), (1000, 9, RecoveryState::Recovery));
+        assert_eq!((sample.delivered, sample.state), (1000, RecoveryState::Recovery));
         assert_eq!(sample.delivery_rate_bps, 1e7);
         assert!(sample.pacing_bps.is_nan() && info.ecn());
     }

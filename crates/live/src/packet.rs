@@ -60,6 +60,12 @@ impl Packet {
         self
     }
 
+    /// Whether it is a TCP segment that echoes congestion.
+    pub(crate) fn echoes(&self) -> bool {
+        const ECE: u8 = 0x40;
+        self.0.frame.tcp().is_some_and(|tcp| tcp.flags & ECE != 0 && !tcp.is_syn())
+    }
+
     /// Where its transport checksum is to be finished; none if it is whole.
     pub(crate) fn checksum_at(&self) -> Option<ChecksumAt> {
         self.0.is_unfinished.then(|| self.0.frame.checksum_at()).flatten()

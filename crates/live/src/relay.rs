@@ -67,7 +67,7 @@ pub(crate) trait Traffic {
     fn act(&mut self, now: Time, recorder: &mut Recorder) -> Result<Vec<Wish>, RunError>;
 
     /// An interval of samples ends.
-    fn sample(&mut self, now: Time, recorder: &mut Recorder);
+    fn sample(&mut self, now: Time, recorder: &mut Recorder, topology: &Topology<Packet>);
 
     /// A flow is to start or to stop.
     fn switch(&mut self, now: Time, flow: &str, start: bool, recorder: &mut Recorder);
@@ -203,6 +203,8 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         let known = Provenances {
             flows: Rows::<rows::Flows>::new(Provenance::Sampled)
                 .with_provenance(|c| c.goodput_bps, Provenance::Exact)
+                .with_provenance(|c| c.ce, Provenance::Exact)
+                .with_provenance(|c| c.ece, Provenance::Exact)
                 .with_provenance(|c| c.lost, Provenance::Estimated),
             queues: Rows::new(Provenance::Exact),
             completions: Rows::new(Provenance::Exact),
@@ -377,7 +379,8 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
                 self.event(number)?;
             } else {
                 self.ports.step(&mut self.recorder, own, &mut self.network.topology);
-                self.outbox.traffic.sample(own, &mut self.recorder);
+                let topology = &self.network.topology;
+                self.outbox.traffic.sample(own, &mut self.recorder, topology);
                 self.next_sample = own + self.setting.scenario.sample_interval;
             }
         }
@@ -651,6 +654,13 @@ fn joined<'a>(packets: impl Iterator<Item = &'a Packet>) -> Vec<Outgoing<'a>> {
         _ => Outgoing::alone(first),
     });
     outgoing.collect()
+}
+
+/// Packets of a flow that anything on the path has dropped.
+pub(crate) fn dropped(topology: &Topology<Packet>, flow: usize) -> u64 {
+    let ports = topology.nodes.iter().map(|node| node.port.stats());
+    let boxes = topology.middleboxes.iter().map(|(_, middlebox)| middlebox.stats());
+    ports.chain(boxes).map(|stats| stats.drops_of(flow)).sum()
 }
 
 /// What the machine did during a run.

@@ -220,8 +220,8 @@ impl Traffic for Programs<'_> {
         Ok(wishes)
     }
 
-    fn sample(&mut self, now: Time, _: &mut Recorder) {
-        self.flows.sample(now, &self.sockets);
+    fn sample(&mut self, now: Time, _: &mut Recorder, topology: &Topology<Packet>) {
+        self.flows.sample(now, &self.sockets, topology);
     }
 
     fn switch(&mut self, _: Time, _: &str, _: bool, _: &mut Recorder) {}
@@ -234,7 +234,7 @@ impl Traffic for Programs<'_> {
     }
 
     fn finish(&mut self, end: Time, recorder: &mut Recorder, topology: &Topology<Packet>) {
-        self.flows.sample(end, &self.sockets);
+        self.flows.sample(end, &self.sockets, topology);
         self.flows.finish(end, recorder, topology);
     }
 }
@@ -316,17 +316,16 @@ fn status(now: Time, of: &Seen<'_>, flows: &Flows, before: &mut RateNow) -> Stat
             drops: stats.all_drops(),
         });
     }
-    let dropped =
-        |flow| of.topology.nodes.iter().map(|node| node.port.stats().drops_of(flow)).sum();
-    let flows = flows.status(dropped).into_iter().map(|flow| FlowStatus {
-        name: flow.name.to_owned(),
-        words: flow.words,
-        down_bytes: flow.payload[Host::Client.index()],
-        up_bytes: flow.payload[Host::Server.index()],
-        marks: flow.ce,
-        drops: flow.dropped,
-        silent_s: now.since(flow.last.min(now)).as_secs_f64(),
-    });
+    let flows =
+        flows.status(|flow| relay::dropped(of.topology, flow)).into_iter().map(|flow| FlowStatus {
+            name: flow.name.to_owned(),
+            words: flow.words,
+            down_bytes: flow.payload[Host::Client.index()],
+            up_bytes: flow.payload[Host::Server.index()],
+            marks: flow.ce,
+            drops: flow.dropped,
+            silent_s: now.since(flow.last.min(now)).as_secs_f64(),
+        });
     Status {
         seconds: now.as_secs_f64(),
         queues,

@@ -24,7 +24,7 @@ impl Traffic for Everything {
     fn act(&mut self, now: Time, _: &mut Recorder) -> Result<Vec<Wish>, RunError> {
         Ok(if now >= self.end { vec![Wish::End] } else { Vec::new() })
     }
-    fn sample(&mut self, _: Time, _: &mut Recorder) {}
+    fn sample(&mut self, _: Time, _: &mut Recorder, _: &Topology<Packet>) {}
     fn switch(&mut self, _: Time, _: &str, _: bool, _: &mut Recorder) {}
     fn status(&mut self, _: Time, _: &Seen<'_>) {}
     fn finish(&mut self, _: Time, _: &mut Recorder, _: &Topology<Packet>) {}
