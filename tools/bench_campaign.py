@@ -4,8 +4,8 @@
     make bench-campaign RECORD=--write
 
 Each command runs in a process of its own, and the same runs are simulated in this process with nothing kept. Both are
-timed by CPU seconds (``resource``), alternately, and the median of the differences counts, so that the load of the machine
-matters little. The record, ``benches/campaign.json``, has the medians of one machine.
+timed by CPU seconds (``resource``), alternately, and the median of the differences counts: the load of the machine
+then matters little. The record, ``benches/campaign.json``, has the medians of one machine.
 """
 
 import argparse
@@ -55,7 +55,7 @@ def cpu(who: int) -> float:
 def command(*words: str) -> tuple[float, float, float]:
     """Run a command; return its CPU seconds, wall seconds and peak memory in MB."""
     began = time.monotonic()
-    process = subprocess.Popen(
+    process = subprocess.Popen(  # noqa: S603 - our own command
         [sys.executable, "-m", "sojourn", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     _, status, usage = os.wait4(process.pid, 0)

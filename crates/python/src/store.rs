@@ -181,7 +181,12 @@ impl Store {
     }
 
     /// The values of a metric that the stored answers of these runs have; None for a run that has it not.
-    fn look_up(&self, py: Python<'_>, names: Vec<String>, metric: &str) -> PyResult<Vec<Option<f64>>> {
+    fn look_up(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        metric: &str,
+    ) -> PyResult<Vec<Option<f64>>> {
         let read = || {
             let mut places: HashMap<String, Option<usize>> = HashMap::new();
             let value = |name: &String| {
@@ -228,7 +233,9 @@ impl Answers {
     #[getter]
     fn queues(&self) -> Vec<(&str, [f64; 5])> {
         let facts = self.own.queues.iter();
-        facts.map(|q| (q.path.as_str(), [q.came, q.signalled, q.left, q.waited, q.total_s])).collect()
+        facts
+            .map(|q| (q.path.as_str(), [q.came, q.signalled, q.left, q.waited, q.total_s]))
+            .collect()
     }
 
     /// The experiment's checks: name, what came out, whether it holds, where it looks.
@@ -294,8 +301,7 @@ pub fn run_digests(
     measured: Vec<String>,
     repetition: u32,
 ) -> (String, String) {
-    let own =
-        identity::identity(scenario.resolved(), engine, version, &measured, repetition);
+    let own = identity::identity(scenario.resolved(), engine, version, &measured, repetition);
     (own.run, own.cell)
 }
 

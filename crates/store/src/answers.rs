@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sojourn_model::{Direction, Kind, Scenario, Side, Traffic};
 use sojourn_results::metrics::{Bounds, Expression, Frame, Names, WindowSpec};
 use sojourn_results::{Run, schema};
+use sojourn_units::Rate;
 
 /// A packet that stays in a queue for longer waited for others, s.
 pub const WAITED: f64 = 0.001;
@@ -201,7 +202,7 @@ pub fn bottleneck(scenario: &Scenario) -> Option<String> {
     let queues = scenario.hops.iter().flat_map(|hop| {
         hop.side(side).iter().filter_map(move |element| match &element.kind {
             Kind::Queue(queue) => {
-                let rate = queue.capacity().map_or(u64::MAX, |rate| rate.bits_per_sec());
+                let rate = queue.capacity().map_or(u64::MAX, Rate::bits_per_sec);
                 Some((rate, format!("{}.{side}.{}", hop.name, element.name)))
             }
             _ => None,
@@ -223,9 +224,9 @@ pub fn queue_facts(run: &Run) -> Vec<QueueFacts> {
             return 0.0;
         };
         let rows = (0..totals.len()).rev();
-        let row = rows.into_iter().find(|&row| {
-            subjects.codes()[row] == subject && names.codes()[row] == name
-        });
+        let row = rows
+            .into_iter()
+            .find(|&row| subjects.codes()[row] == subject && names.codes()[row] == name);
         row.map_or(0.0, |row| totals.f64("value")[row])
     };
     let facts = run.scenario.queues().map(|path| {

@@ -43,8 +43,7 @@ const PROGRAMS: &[&str] = &["program"];
 const STREAMING: &[&str] = &["streaming"];
 const PROBES: &[&str] = &["ping", "irtt"];
 const LOSSY: &[&str] = &["udp", "on_off udp", "video", "voip", "ping", "irtt"];
-const GOODPUT: &[&str] =
-    &["tcp", "streaming", "on_off tcp", "quic", "udp", "on_off udp", "video"];
+const GOODPUT: &[&str] = &["tcp", "streaming", "on_off tcp", "quic", "udp", "on_off udp", "video"];
 
 const BASE: Column = Column {
     key: "",
@@ -233,8 +232,7 @@ const LOSS: Column = Column {
     ..BASE
 };
 /// A flow's share of the time that something limits it, %.
-const LIMITED: Column =
-    Column { unit: "%", scale: 100.0, least: WORTH_SHOWING, ..BASE };
+const LIMITED: Column = Column { unit: "%", scale: 100.0, least: WORTH_SHOWING, ..BASE };
 
 /// Percent of the window: a limit below it has no column. The congestion window and its pacing should limit a flow; they
 /// have none either.

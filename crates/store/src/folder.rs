@@ -69,8 +69,12 @@ impl Adding {
 impl Segments {
     /// Opens the segments in a folder, which may have none.
     pub fn open(folder: &Path) -> Result<Self, SegmentError> {
-        let mut own =
-            Self { folder: folder.to_owned(), readers: Vec::new(), broken: Vec::new(), adding: Mutex::default() };
+        let mut own = Self {
+            folder: folder.to_owned(),
+            readers: Vec::new(),
+            broken: Vec::new(),
+            adding: Mutex::default(),
+        };
         for path in own.files()? {
             match Reader::open(&path) {
                 Ok(reader) => own.readers.push(reader),
@@ -152,11 +156,7 @@ impl Segments {
     }
 
     /// Reads something of the run of this name; `None` if there is none.
-    pub fn with<T>(
-        &self,
-        name: &str,
-        read: impl FnOnce(&dyn ReadRun, &Entry) -> T,
-    ) -> Option<T> {
+    pub fn with<T>(&self, name: &str, read: impl FnOnce(&dyn ReadRun, &Entry) -> T) -> Option<T> {
         let adding = self.adding();
         match adding.places.get(name)?.1 {
             Spot::Old(segment, entry) => {
@@ -205,7 +205,7 @@ impl Segments {
         adding.add(&entry, spot);
         adding.unsynced = true;
         if full {
-            self.close_segment(&mut adding)?;
+            Self::close_segment(&mut adding)?;
         }
         Ok(())
     }
@@ -223,13 +223,15 @@ impl Segments {
     /// A path for the next segment: one more than the largest number.
     fn next(&self) -> Result<PathBuf, SegmentError> {
         let numbers = self.files()?.into_iter().filter_map(|file| {
-            file.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse::<u64>().ok())
+            file.file_stem()
+                .and_then(|stem| stem.to_str())
+                .and_then(|stem| stem.parse::<u64>().ok())
         });
         let next = numbers.max().unwrap_or(0) + 1;
         Ok(self.folder.join(format!("{next:06}.{EXTENSION}")))
     }
 
-    fn close_segment(&self, adding: &mut Adding) -> Result<(), SegmentError> {
+    fn close_segment(adding: &mut Adding) -> Result<(), SegmentError> {
         let Some(writer) = adding.writer.take() else { return Ok(()) };
         let path = writer.path().to_owned();
         let any = !writer.entries().is_empty();
@@ -261,7 +263,7 @@ impl Segments {
 
     /// Closes the segment that is being written; the next run begins another.
     pub fn close(&self) -> Result<(), SegmentError> {
-        self.close_segment(&mut self.adding())
+        Self::close_segment(&mut self.adding())
     }
 
     /// Takes over the runs of another folder that are not here; returns how many.

@@ -54,7 +54,8 @@ pub fn identity(
         own
     };
     let text = if plain { json(scenario) } else { json(&cleared()) };
-    let again = if repetition > 1 { format!("{version}, repetition {repetition}") } else { String::new() };
+    let again =
+        if repetition > 1 { format!("{version}, repetition {repetition}") } else { String::new() };
     let run = digest([&text, engine, if repetition > 1 { &again } else { version }]);
     let seed = format!(",\"seed\":{}", scenario.seed);
     let asked = if measured.is_empty() {
@@ -86,8 +87,7 @@ pub fn name(label: &str, digest: &str) -> String {
             safe.push('_');
         }
     }
-    let safe: String =
-        safe.trim_matches(['_', '.']).chars().take(LONGEST_LABEL).collect();
+    let safe: String = safe.trim_matches(['_', '.']).chars().take(LONGEST_LABEL).collect();
     format!("{safe}-{digest}")
 }
 

@@ -157,7 +157,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-fn lasting<'a>(scenario: &'a Scenario) -> impl Iterator<Item = (&'a Flow, &'a Tcp)> {
+fn lasting(scenario: &Scenario) -> impl Iterator<Item = (&Flow, &Tcp)> {
     scenario.flows.iter().filter_map(|flow| match &flow.traffic {
         Traffic::Tcp(tcp) => Some((flow, tcp)),
         _ => None,
@@ -171,10 +171,11 @@ fn slowest<'a>(scenario: &'a Scenario, flow: &'a Flow) -> Option<(&'a Queue, f64
         Direction::Up => Side::Up,
     };
     let hops = scenario.hops.iter().enumerate().filter(|(index, _)| flow.hops.contains(index));
-    let queues = hops.flat_map(|(_, hop)| hop.side(side)).filter_map(|element| match &element.kind {
-        Kind::Queue(queue) => Some((queue, queue.capacity()?.bits_per_sec() as f64)),
-        _ => None,
-    });
+    let queues =
+        hops.flat_map(|(_, hop)| hop.side(side)).filter_map(|element| match &element.kind {
+            Kind::Queue(queue) => Some((queue, queue.capacity()?.bits_per_sec() as f64)),
+            _ => None,
+        });
     queues.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
@@ -232,9 +233,8 @@ fn overgrown(frame: &Frame<'_>) -> Vec<Remark> {
         }
         let Some(own) = Rows::of(frame, &flow.name) else { continue };
         let (times, windows) = (own.table.f64("t_s"), own.table.u64("cwnd"));
-        let inside = own.rows.iter().filter(|&&row| {
-            times[row] >= window.from && times[row] <= window.to
-        });
+        let inside =
+            own.rows.iter().filter(|&&row| times[row] >= window.from && times[row] <= window.to);
         let most = inside.map(|&row| windows[row]).max().unwrap_or(0);
         let times_bdp = most as f64 * FRAME / bdp;
         if most >= LEAST_PACKETS && times_bdp >= OVERGROWN {
@@ -451,7 +451,10 @@ fn large_enough((bdp, buffer): (f64, f64), about: &str, times: f64) -> String {
     } else {
         format!(", {} times over for what packets cost beside their payload", general(times, 6))
     };
-    format!("{about} = \"{size}\" would do: the path's BDP of {} bytes and {holds}{over}", grouped(bdp))
+    format!(
+        "{about} = \"{size}\" would do: the path's BDP of {} bytes and {holds}{over}",
+        grouped(bdp)
+    )
 }
 
 fn swinging(frame: &Frame<'_>) -> Option<Remark> {
@@ -500,9 +503,10 @@ mod tests {
         assert_eq!(general(0.000_01, 3), "1e-05");
         assert_eq!(general(123_456.0, 4), "1.235e+05");
         assert_eq!(general(0.0, 4), "0");
-        assert_eq!(["178.7", "1787.0", "4.53", "0.123"].map(|x| rounded(x.parse().unwrap())), [
-            "180", "1800", "4.5", "0.12"
-        ]);
+        assert_eq!(
+            ["178.7", "1787.0", "4.53", "0.123"].map(|x| rounded(x.parse().unwrap())),
+            ["180", "1800", "4.5", "0.12"]
+        );
         assert_eq!(grouped(1_234_567.4), "1,234,567");
         assert_eq!(grouped(999.0), "999");
     }

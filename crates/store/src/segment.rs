@@ -230,7 +230,7 @@ impl Stored {
             name: String::from_utf8(part()?.to_vec()).ok()?,
             brief: serde_json::from_slice(part()?).ok()?,
             head: part()?.to_vec(),
-            answers: unpack_answers(part()?)?,
+            answers: unpack_answers(part()?).ok()?,
             tables: part()?.to_vec(),
         })
     }
@@ -247,24 +247,28 @@ fn pack_answers(answers: Option<&Packed>) -> Vec<u8> {
     out
 }
 
-fn unpack_answers(bytes: &[u8]) -> Option<Option<Packed>> {
+/// Bytes that are no answers.
+struct Misfit;
+
+fn unpack_answers(bytes: &[u8]) -> Result<Option<Packed>, Misfit> {
     if bytes.is_empty() {
-        return Some(None);
+        return Ok(None);
     }
-    let text = |bytes: &mut &[u8]| -> Option<String> {
-        let (length, rest) = bytes.split_first_chunk::<4>()?;
-        let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let text = |bytes: &mut &[u8]| -> Result<String, Misfit> {
+        let (length, rest) = bytes.split_first_chunk::<4>().ok_or(Misfit)?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let (text, rest) = rest.split_at_checked(length).ok_or(Misfit)?;
         *bytes = rest;
-        String::from_utf8(text.to_vec()).ok()
+        String::from_utf8(text.to_vec()).map_err(|_| Misfit)
     };
     let mut rest = bytes;
     let (shape, texts) = (text(&mut rest)?, text(&mut rest)?);
-    let values = rest.as_chunks::<8>();
-    if !values.1.is_empty() {
-        return None;
+    let (values, left) = rest.as_chunks::<8>();
+    if !left.is_empty() {
+        return Err(Misfit);
     }
-    let values = values.0.iter().map(|own| f64::from_bits(u64::from_le_bytes(*own))).collect();
-    Some(Some(Packed { shape, values, texts }))
+    let values = values.iter().map(|own| f64::from_le_bytes(*own)).collect();
+    Ok(Some(Packed { shape, values, texts }))
 }
 
 /// A run's three payloads, compressed with a segment's dictionary.
@@ -430,7 +434,7 @@ impl ReadRun for Source {
     fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError> {
         let bytes = self.unpacked(entry.answers, ANSWERS)?;
         let wrong = || self.damaged(entry.answers.at, "its answers are not as they are written");
-        unpack_answers(&bytes).ok_or_else(wrong)
+        unpack_answers(&bytes).map_err(|Misfit| wrong())
     }
 
     fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
@@ -502,9 +506,8 @@ impl Writer {
     /// Appends a run that was compressed with this segment's dictionary. It is in the segment, whole, or not at all.
     pub fn append(&mut self, run: Frames) -> Result<(), SegmentError> {
         let mut out = Vec::new();
-        let [tables, answers, head] = run
-            .payloads
-            .map(|(kind, payload)| Self::block(&mut out, self.end, kind, &payload));
+        let [tables, answers, head] =
+            run.payloads.map(|(kind, payload)| Self::block(&mut out, self.end, kind, &payload));
         self.write(&out)?;
         let next = self.index.shapes.len() as u32;
         let shape = *self.shapes.entry(run.shape).or_insert_with_key(|shape| {
@@ -560,7 +563,8 @@ impl Writer {
                 Some(Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes));
             self.write(&out)?;
         }
-        let payload = zstd::bulk::compress(&json(&self.index), LEVEL).map_err(|e| self.source.io(e))?;
+        let payload =
+            zstd::bulk::compress(&json(&self.index), LEVEL).map_err(|e| self.source.io(e))?;
         let mut out = Vec::new();
         let place = Self::block(&mut out, self.end, INDEX, &payload);
         out.extend_from_slice(&MAGIC);
@@ -721,7 +725,7 @@ impl Reader {
         let text = self.source.unpacked(head, HEAD)?;
         let found = serde_json::from_slice(&text).map_err(|_| wrong(head))?;
         let packed = unpack_answers(&self.source.unpacked(answers, ANSWERS)?);
-        let packed = packed.ok_or_else(|| wrong(answers))?;
+        let packed = packed.map_err(|Misfit| wrong(answers))?;
         Ok((found, packed.map_or(String::new(), |packed| packed.shape)))
     }
 

@@ -86,16 +86,15 @@ pub fn encode<'a>(tables: impl Iterator<Item = &'a Table>) -> Vec<u8> {
             put_name(&mut out, schema.name);
             let source = SOURCES.iter().position(|own| *own == source).unwrap_or(0) as u8;
             match column {
-                Column::F64(values) => match as_nanos(values) {
-                    Some(nanos) => {
+                Column::F64(values) => {
+                    if let Some(nanos) = as_nanos(values) {
                         out.extend_from_slice(&[NANOS, source]);
                         put_planes(&mut out, differences(&nanos));
-                    }
-                    None => {
+                    } else {
                         out.extend_from_slice(&[NUMBERS, source]);
-                        values.iter().for_each(|x| out.extend_from_slice(&x.to_le_bytes()));
+                        out.extend(values.iter().flat_map(|value| value.to_le_bytes()));
                     }
-                },
+                }
                 Column::U64(values) => {
                     out.extend_from_slice(&[COUNTS, source]);
                     put_planes(&mut out, differences(values));
@@ -204,8 +203,7 @@ pub fn decode(bytes: &[u8], wanted: &dyn Fn(&str) -> bool) -> Result<Vec<Table>,
 }
 
 fn table(name: &str, rows: usize, mut found: Vec<Found<'_>>) -> Result<Table, TablesError> {
-    let schema =
-        schema::Schema::named(name).ok_or_else(|| TablesError::Table(name.to_owned()))?;
+    let schema = schema::Schema::named(name).ok_or_else(|| TablesError::Table(name.to_owned()))?;
     let mut columns = Vec::new();
     let mut sources = Vec::new();
     for stated in schema.columns {

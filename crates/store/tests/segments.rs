@@ -171,7 +171,9 @@ proptest! {
         let place = Place::new("flip");
         let mut writer = Writer::create(&place.file()).unwrap();
         let original = [stored(&run(1)), stored(&run(2))];
-        original.iter().for_each(|own| writer.put(own).unwrap());
+        for own in &original {
+            writer.put(own).unwrap();
+        }
         if close {
             writer.close().unwrap();
         }
@@ -199,7 +201,11 @@ proptest! {
 /// Prints sizes and times; run with `--ignored --nocapture`.
 #[test]
 #[ignore = "a measurement"]
-#[allow(clippy::disallowed_methods, clippy::print_stdout, reason = "it measures time and prints it")]
+#[allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "it measures time and prints it"
+)]
 fn what_a_run_costs() {
     let place = Place::new("cost");
     let mut writer = Writer::create(&place.file()).unwrap();
@@ -211,11 +217,14 @@ fn what_a_run_costs() {
     let bytes: Vec<_> = runs.iter().map(|r| tables::encode(r.tables.iter())).collect();
     println!("encode: {:?} a run, {} bytes", clock.elapsed() / 50, bytes[0].len());
     let clock2 = std::time::Instant::now();
-    let decoded = bytes.iter().map(|own| tables::decode(own, &|_| true).unwrap().len()).sum::<usize>();
+    let decoded =
+        bytes.iter().map(|own| tables::decode(own, &|_| true).unwrap().len()).sum::<usize>();
     println!("decode: {:?} a run, {} tables", clock2.elapsed() / 50, decoded / 50);
     let own: Vec<Stored> = runs.iter().map(stored).collect();
     let clock = std::time::Instant::now();
-    own.iter().for_each(|own| writer.put(own).unwrap());
+    for own in &own {
+        writer.put(own).unwrap();
+    }
     println!("append: {:?} a run, {} bytes a run", clock.elapsed() / 50, writer.bytes() / 50);
     let entry = &writer.entries()[20];
     println!("of these: {entry:?}");
