@@ -268,7 +268,7 @@ mod tests {
 
     #[test]
     fn only_numbers_that_come_back_to_the_bit_are_nanos() {
-        assert_eq!(as_nanos(&[0.05, -1.5, 3600.000_000_001]).map(|own| own.len()), Some(3));
+        assert_eq!(as_nanos(&[0.05, -1.5, 3_600.000_000_001]).map(|own| own.len()), Some(3));
         for odd in [f64::NAN, -0.0, f64::INFINITY, 1e-10, 1.0 / 3.0, 1e300] {
             assert_eq!(as_nanos(&[0.0, odd]), None, "{odd}");
         }
