@@ -54,6 +54,11 @@ def stored(folder: Path) -> Mapping[str, object]:
     return {own.name: ({**own.head, "command": ""}, own.results().digests()) for own in Folder.open(folder).records()}
 
 
+def begun(folder: Path) -> bool:
+    """Whether a run is in the folder, which a command may be writing."""
+    return (folder / "manifest.json").exists() and len(Folder.open(folder).store) > 0
+
+
 HERE: Final = "10.99.0.1"
 """Where the scheduler, the first worker and the command are; the second worker is at the other end of a cable."""
 
@@ -194,7 +199,7 @@ def main(runs: int, place: Path, every: float, kinds: Sequence[str], cable: Cabl
     count = dict.fromkeys(kinds, 0)
     try:
         # There is nothing to disturb before.
-        while not lab.asking.ended() and not any((place / "disturbed" / "runs").glob("[!.]*")):
+        while not lab.asking.ended() and not begun(place / "disturbed"):
             time.sleep(0.1)
         for kind, hit in zip(itertools.cycle(kinds), itertools.cycle(lab.workers), strict=False):
             if lab.asking.ended():

@@ -27,7 +27,6 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -166,8 +165,8 @@ fn serve(socket: &OwnedFd) {
             return;
         }
         if asked {
-            let Ok(Some((order, _))) = protocol::receive::<Order>(socket.as_fd()) else { return };
-            let (reply, fds) = match carry_out(order, &mut helper) {
+            let Ok(Some((order, fds))) = protocol::receive::<Order>(socket.as_fd()) else { return };
+            let (reply, fds) = match carry_out(order, fds, &mut helper) {
                 Ok((reply, fds)) => (reply, fds),
                 Err(failure) => (Reply::Failed(failure), Vec::new()),
             };
@@ -201,7 +200,11 @@ fn shell_status(status: WaitStatus) -> i32 {
     status.exit_status().or_else(|| status.terminating_signal().map(|s| 128 + s)).unwrap_or(1)
 }
 
-fn carry_out(order: Order, helper: &mut Option<Helper>) -> Result<(Reply, Vec<OwnedFd>), Failure> {
+fn carry_out(
+    order: Order,
+    mut attached: Vec<OwnedFd>,
+    helper: &mut Option<Helper>,
+) -> Result<(Reply, Vec<OwnedFd>), Failure> {
     let lacking_plan = || Failure {
         step: "the helper".to_owned(),
         why: "the namespaces are not there yet".to_owned(),
@@ -213,9 +216,9 @@ fn carry_out(order: Order, helper: &mut Option<Helper>) -> Result<(Reply, Vec<Ow
             *helper = Some(Helper { hosts, running: Vec::new() });
             Ok((Reply::Built { lacking }, sockets))
         }
-        Order::Start { host, words, output } => {
+        Order::Start { host, words } => {
             let helper = helper.as_mut().ok_or_else(lacking_plan)?;
-            let running = helper.start(host, &words, output.as_deref())?;
+            let running = helper.start(host, &words, attached.pop())?;
             let number = running.pid.as_raw_nonzero().get() as u32;
             helper.running.push(running);
             Ok((Reply::Started(number), Vec::new()))
@@ -246,7 +249,7 @@ impl Helper {
         &self,
         host: Host,
         words: &[std::ffi::OsString],
-        output: Option<&Path>,
+        output: Option<OwnedFd>,
     ) -> Result<Running, Failure> {
         let [program, arguments @ ..] = words else {
             let why = "there is no program".to_owned();
@@ -259,12 +262,9 @@ impl Helper {
             let name = format!("SOJOURN_{}", host.name().to_uppercase());
             command.env(name, addresses(host)[0].to_string());
         }
-        if let Some(path) = output {
-            let file = fs::OpenOptions::new().create(true).append(true).open(path);
-            let file =
-                file.map_err(|why| Failure::of(format!("opening {}", path.display()), why))?;
-            let second = file.try_clone().map_err(|why| Failure::of(step(), why))?;
-            command.stdin(Stdio::null()).stdout(file).stderr(second);
+        if let Some(output) = output {
+            let second = output.try_clone().map_err(|why| Failure::of(step(), why))?;
+            command.stdin(Stdio::null()).stdout(output).stderr(second);
         }
         sys::confine(&mut command);
         self.hosts[host.index()].enter().map_err(|why| Failure::of(step(), why))?;
@@ -286,8 +286,8 @@ fn build(plan: &Plan) -> Result<Built, Failure> {
     if let Err(why) = mount(c"proc", c"/proc", c"proc", flags, None) {
         lacking.push(format!("programs see the host's /proc: a new mount: {why}"));
     }
-    if let Some(file) = &plan.hosts_file
-        && let Err(why) = mount_bind(file, "/etc/hosts")
+    if let Some(text) = &plan.hosts
+        && let Err(why) = names(text)
     {
         lacking.push(format!("programs cannot use the names server and client: {why}"));
     }
@@ -317,6 +317,16 @@ fn build(plan: &Plan) -> Result<Built, Failure> {
         sockets.push(Sockets::open().map_err(step)?);
     }
     Ok((hosts, sockets, lacking))
+}
+
+/// Lets programs see this text as `/etc/hosts`. The file is in a file system of its own, which goes with the namespace.
+fn names(text: &str) -> io::Result<()> {
+    // `/sys` is any folder that is there: programs get another one.
+    let (place, file) = ("/sys", "/sys/hosts");
+    mount(c"tmpfs", place, c"tmpfs", MountFlags::NOSUID, None)?;
+    let bound = fs::write(file, text).and_then(|()| Ok(mount_bind(file, "/etc/hosts")?));
+    rustix::mount::unmount(place, rustix::mount::UnmountFlags::DETACH)?;
+    bound
 }
 
 /// The relay's own stack says nothing on its interfaces.

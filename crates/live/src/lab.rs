@@ -65,15 +65,15 @@ impl Lab {
         Ok((lab, Ends { links: [server, client], sockets, lacking }))
     }
 
-    /// Starts a program; the number tells it from others.
+    /// Starts a program, its output to this file if there is one; the number tells it from others.
     pub(crate) fn start(
         &mut self,
         host: Host,
         words: &[OsString],
-        output: Option<PathBuf>,
+        output: Option<BorrowedFd<'_>>,
     ) -> Result<u32, Failure> {
-        let order = Order::Start { host, words: words.to_vec(), output };
-        match self.ask(&order)? {
+        let order = Order::Start { host, words: words.to_vec() };
+        match self.ask_with(&order, output.as_slice())? {
             (Reply::Started(number), _) => Ok(number),
             (other, _) => Err(self.unexpected(&other)),
         }
@@ -110,7 +110,15 @@ impl Lab {
     }
 
     fn ask(&mut self, order: &Order) -> Result<(Reply, Vec<OwnedFd>), Failure> {
-        protocol::send(self.socket.as_fd(), order, &[])
+        self.ask_with(order, &[])
+    }
+
+    fn ask_with(
+        &mut self,
+        order: &Order,
+        attached: &[BorrowedFd<'_>],
+    ) -> Result<(Reply, Vec<OwnedFd>), Failure> {
+        protocol::send(self.socket.as_fd(), order, attached)
             .map_err(|why| Failure::of("asking the helper", why))?;
         loop {
             if !self.readable(PATIENCE) {

@@ -10,7 +10,6 @@ use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
-use std::path::PathBuf;
 
 /// The longest message, bytes.
 const LONGEST: usize = 1 << 17;
@@ -62,7 +61,7 @@ pub(crate) struct Plan {
     /// Whether hosts hand super-packets over.
     pub(crate) offload: bool,
     /// What programs see as `/etc/hosts`.
-    pub(crate) hosts_file: Option<PathBuf>,
+    pub(crate) hosts: Option<String>,
 }
 
 /// A kind of socket.
@@ -81,14 +80,12 @@ pub(crate) enum SocketKind {
 pub(crate) enum Order {
     /// Namespaces: the answer is [`Reply::Built`].
     Build(Plan),
-    /// A program on a host, its standard input and output this process's, or none and a file.
+    /// A program on a host, its standard input and output this process's; or no input, and the attached file for output.
     Start {
         /// Where.
         host: Host,
         /// Program and arguments.
         words: Vec<OsString>,
-        /// Where its output goes.
-        output: Option<PathBuf>,
     },
     /// A socket on a host: the answer is [`Reply::Socket`].
     Socket(Host, SocketKind),
@@ -194,7 +191,7 @@ mod tests {
         let (a, b) = pair().unwrap();
         let file = std::fs::File::open("/dev/null").unwrap();
         let words = vec![OsString::from("echo"), OsString::from("a b")];
-        let order = Order::Start { host: Host::Client, words, output: None };
+        let order = Order::Start { host: Host::Client, words };
         send(a.as_fd(), &order, &[file.as_fd(), file.as_fd()]).unwrap();
         send(a.as_fd(), &Reply::Exited(3, 143), &[]).unwrap();
         let (found, fds) = receive::<Order>(b.as_fd()).unwrap().unwrap();
@@ -209,7 +206,7 @@ mod tests {
     fn a_command_that_is_too_long_is_refused() {
         let (a, _b) = pair().unwrap();
         let words = vec![OsString::from("x".repeat(LONGEST))];
-        let order = Order::Start { host: Host::Client, words, output: None };
+        let order = Order::Start { host: Host::Client, words };
         let error = send(a.as_fd(), &order, &[]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }

@@ -24,7 +24,8 @@ use sojourn_results::{EngineId, Run};
 use sojourn_units::{Span, Time};
 use sojourn_wire::Frame;
 use std::ffi::OsString;
-use std::os::fd::BorrowedFd;
+use std::fs::File;
+use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,10 +40,10 @@ pub struct Shell {
     pub command: Vec<OsString>,
     /// The programs on the server.
     pub servers: Vec<Vec<OsString>>,
-    /// Where the servers' output goes.
-    pub server_output: PathBuf,
-    /// What programs see as `/etc/hosts`.
-    pub hosts_file: Option<PathBuf>,
+    /// Where the servers' output goes; to this process's own unless there is a file.
+    pub server_output: Option<Arc<File>>,
+    /// What programs see as `/etc/hosts`; the machine's if none.
+    pub hosts: Option<String>,
     /// The congestion control of the programs' connections, on both hosts; the host's default if none.
     pub control: Option<String>,
     /// Whether the programs' connections ask for ECN.
@@ -102,12 +103,12 @@ pub fn shell(shell: &Shell, watch: &dyn Watch, window: &Window) -> Result<Ended,
         control: shell.control.clone(),
         ecn: shell.ecn,
         offload,
-        hosts_file: shell.hosts_file.clone(),
+        hosts: shell.hosts.clone(),
     };
     let (mut lab, ends) = Lab::open(&shell.helper, plan)?;
     let mut servers = Vec::new();
     for words in &shell.servers {
-        let output = Some(shell.server_output.clone());
+        let output = shell.server_output.as_ref().map(|file| file.as_fd());
         servers.push(lab.start(Host::Server, words, output)?);
     }
     let (outlet, inbox) = control::pair().map_err(|why| Failure::of("an eventfd", why))?;

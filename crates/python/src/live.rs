@@ -4,15 +4,17 @@ use crate::engines::live_helper_command;
 use crate::errors::{environment_error, run_error};
 use crate::run::Run;
 use crate::scenario::Scenario;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::Watch;
 use sojourn_live::{Ended, Live, Shell, ShellError, Window, advice};
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// What the process is that makes namespaces for the live engine, with the number of the socket that it inherited. Returns its
@@ -54,19 +56,27 @@ const LOOK: Duration = Duration::from_millis(250);
 /// What a shell gives: its results, the command's status (none if it ran longer than the run), why the run is not valid, and what could not be set up.
 type Over = (Run, Option<i32>, Vec<String>, Vec<String>);
 
+/// The file of a descriptor that Python keeps, opened once more.
+fn opened(number: i32) -> PyResult<File> {
+    let path = format!("/proc/self/fd/{number}");
+    File::options().append(true).open(&path).map_err(|why| {
+        PyValueError::new_err(format!("{path} is no file that can be written: {why}"))
+    })
+}
+
 /// Runs a command on the client of a path, and servers on its server, the GIL released. `on_status(json)` is called some times
 /// a second on the calling thread; an exception of it ends the shell.
 #[pyfunction]
-#[pyo3(signature = (scenario, command, *, servers, server_output, on_status, hosts_file=None, control=None, ecn=false, offload=None, spin=false, captures=None, snap_len=SNAP_LEN, door=None))]
+#[pyo3(signature = (scenario, command, *, servers, server_output, on_status, hosts=None, control=None, ecn=false, offload=None, spin=false, captures=None, snap_len=SNAP_LEN, door=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_shell(
     py: Python<'_>,
     scenario: &Scenario,
     command: Vec<OsString>,
     servers: Vec<Vec<OsString>>,
-    server_output: PathBuf,
+    server_output: i32,
     on_status: &Bound<'_, PyAny>,
-    hosts_file: Option<PathBuf>,
+    hosts: Option<String>,
     control: Option<String>,
     ecn: bool,
     offload: Option<bool>,
@@ -80,8 +90,8 @@ pub fn run_shell(
         scenario: (**scenario.resolved()).clone(),
         command,
         servers,
-        server_output,
-        hosts_file,
+        server_output: Some(Arc::new(opened(server_output)?)),
+        hosts,
         control,
         ecn,
         offload,

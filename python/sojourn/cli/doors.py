@@ -33,8 +33,12 @@ def folder() -> Path:
 
 
 def own() -> Path:
-    """Return where this process's control socket is to be."""
-    return folder() / f"shell-{os.getpid()}"
+    """Return where this process's control socket is to be; sockets of shells that were killed go."""
+    doors = folder()
+    for path in doors.glob("shell-*"):
+        if not Path("/proc", path.name.removeprefix("shell-")).exists():
+            path.unlink(missing_ok=True)
+    return doors / f"shell-{os.getpid()}"
 
 
 def ask(request: str, pid: int | None) -> str:

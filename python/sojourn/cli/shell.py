@@ -180,17 +180,16 @@ def _run(
     command = line.command(program)
     with ExitStack() as stack:
         store = stack.enter_context(Folder.create(output, version=_core.version(engine), command=command))
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sojourn-shell-")))
         captures = stack.enter_context(store.captures(base)) if pcap else None
-        server_output = scratch / "server.log"
+        server_output = stack.enter_context(tempfile.TemporaryFile())
         door = doors.own()
         with _ignored_interrupts(), StatusLine(wanted=shows) as shown:
             results, status, faults, lacking = _core.run_shell(
                 base.resolved,
                 list(program),
-                server_output=str(server_output),
+                server_output=server_output.fileno(),
                 on_status=shown.show,
-                hosts_file=_hosts(scratch),
+                hosts=_hosts(),
                 captures=None if captures is None else str(captures),
                 snap_len=snap or _core.SNAP_LEN,
                 door=str(door),
@@ -201,7 +200,8 @@ def _run(
         key = run_key(results.scenario, engine=engine)
         while key in store:
             key = replace(key, repetition=key.repetition + 1)
-        texts = {"server.log": server_output.read_text(errors="replace")} if server_output.exists() else {}
+        server_output.seek(0)
+        texts = {"server.log": server_output.read().decode(errors="replace")} if asked["servers"] else {}
         encoded = _core.encode_run(results, key.version, command=command, repetition=key.repetition, texts=texts)
         store.add_encoded(encoded)
         if captures is not None:
@@ -242,12 +242,10 @@ def _check_control(name: str | None) -> None:
         )
 
 
-def _hosts(scratch: Path) -> str:
-    """Write what programs see as ``/etc/hosts``: the machine's, and the names of the two hosts."""
-    path = scratch / "hosts"
+def _hosts() -> str:
+    """Return what programs see as ``/etc/hosts``: the names of the two hosts, and the machine's."""
     known = Path("/etc/hosts")
-    path.write_text(_SERVERS + (known.read_text() if known.exists() else "127.0.0.1 localhost\n"))
-    return str(path)
+    return _SERVERS + (known.read_text() if known.exists() else "127.0.0.1 localhost\n")
 
 
 @contextmanager
