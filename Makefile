@@ -29,7 +29,7 @@ help:
 	@echo "make docs   build the site of the documentation in site/, with the figures of its gallery"
 	@echo "make site   the same, with the playground and the published reports (needs Node.js; some minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
-	@echo "make bench-campaign  measure what campaigns cost beside simulating: CPU, disk, memory, start-up"
+	@echo "make bench-campaign  measure what campaigns cost besides simulating: CPU, disk, memory, start-up"
 	@echo "make dist   build wheels (x86-64, aarch64) and an sdist into dist/; try this machine's in an empty environment"
 	@echo "tools/release.py VERSION  say what a release would change; --yes makes its commit, tag and files"
 	@echo "make package  package the crates, and build and test the examples from the packages alone"
@@ -161,7 +161,7 @@ test-web: web $(VENV)/.checked
 	GOLDEN_SCENARIOS=$(abspath $(TARGET))/web/golden cargo test --quiet -p sojourn-sim --profile checked --test runs -- the_grid unresponsive_loads
 	$(BIN)/pytest tests/web
 
-# What a campaign costs beside simulating, by the release build; benches/campaign.json has the record.
+# What a campaign costs besides simulating, by the release build; benches/campaign.json has the record.
 bench-campaign: $(VENV)/.release
 	$(BIN)/python tools/bench_campaign.py $(subst RECORD=,,$(RECORD))
 

@@ -1,4 +1,4 @@
-"""Measures what a campaign costs beside simulating: CPU, disk and memory of whole commands.
+"""Measures what a campaign costs besides simulating: CPU, disk and memory of whole commands.
 
     make bench-campaign               # prints the table that docs/performance.md has, and compares with the record
     make bench-campaign RECORD=--write
@@ -79,7 +79,7 @@ def size(folder: Path) -> tuple[int, int]:
 
 
 def keeping(place: Path, keep: str, seconds: int, seeds: int, rounds: int) -> dict[str, float]:
-    """Measure ``sojourn run`` with so many runs, and with one for its start."""
+    """Measure ``sojourn run`` with this number of runs, and with one for its start."""
     file = place / f"two-{seconds}.toml"
     file.write_text(TWO.format(seconds=seconds))
     extra, ratios, room, files, most = [], [], 0, 0, 0.0

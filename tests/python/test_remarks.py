@@ -69,7 +69,7 @@ def test_a_send_buffer_that_looks_like_fairness_is_named(text: str, jain: float,
     )
     needed = re.match(r'send_buffer = "(\w+)" would do: the path\'s BDP of', remark.help)
     assert needed is not None
-    assert remark.help.endswith("unless given it ends at the stack's tcp_wmem")
+    assert remark.help.endswith("without one it ends at the stack's tcp_wmem")
     # And it would: what limits then is something else.
     freed = run_of(text, tmp_path, f"flow.cubic.send_buffer={needed[1]}")
     assert "send_buffer" not in {own.about for own in remarks(freed)}

@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// A metric's value, and where it was measured.
 type Measured = (f64, Vec<(f64, f64)>);
 
+/// A check: name, what came out, whether it holds, and where it looks, s.
+type Checked<'a> = (&'a str, &'a str, Option<bool>, Vec<(f64, f64)>);
+
 /// Experiment, (axis, label), seed, the cell's digest, engine, version, repetition, how much is kept, and the stored tables.
 type Row = (String, Vec<(String, String)>, u64, String, String, String, u32, String, Vec<String>);
 
@@ -157,7 +160,7 @@ impl Store {
         self.segments.faults().first().map_or(Ok(()), |error| Err(store_error(py, error)))
     }
 
-    /// Removes these runs from a folder, and with `broken` the segments of which nothing can be read; its lock is needed.
+    /// Removes these runs from a folder, and with `broken` the segments that cannot be read; its lock is needed.
     #[staticmethod]
     #[pyo3(signature = (folder, names, *, broken=false))]
     fn remove(
@@ -240,7 +243,7 @@ impl Answers {
 
     /// The experiment's checks: name, what came out, whether it holds, where it looks.
     #[getter]
-    fn checks(&self) -> Vec<(&str, &str, Option<bool>, Vec<(f64, f64)>)> {
+    fn checks(&self) -> Vec<Checked<'_>> {
         let checks = self.own.checks.iter();
         checks.map(|c| (c.name.as_str(), c.said.as_str(), c.passed, c.windows.clone())).collect()
     }

@@ -1,6 +1,6 @@
 //! The segments of one results folder, as one set of runs.
 //!
-//! Invariants: each run has one name, and a name has one run; if it was stored twice, the one counts of which more is kept. The segments that are there when the set is opened are closed or
+//! Invariants: each run has one name, and a name has one run; if it was stored twice, the one that keeps more counts. The segments that are there when the set is opened are closed or
 //! belong to a writer that was killed (the folder's lock says which). A set that is open for adding has one segment of its
 //! own; when that is full it is closed, and the next run begins another.
 
@@ -20,7 +20,7 @@ pub const FULL: u64 = 64 << 20;
 pub struct Segments {
     folder: PathBuf,
     readers: Vec<Reader>,
-    /// Segments of which nothing can be read.
+    /// Segments that cannot be read at all.
     broken: Vec<SegmentError>,
     adding: Mutex<Adding>,
 }
@@ -176,7 +176,7 @@ impl Segments {
         }
     }
 
-    /// Appends a run; one of which as much is there already is left as it is. Several threads may append: they compress at the same
+    /// Appends a run, unless the folder has it already and keeps as much of it. Several threads may append: they compress at the same
     /// time and write one after the other.
     pub fn append(&self, run: &Stored) -> Result<(), SegmentError> {
         let dictionary = {
@@ -280,7 +280,7 @@ impl Segments {
         Ok(taken)
     }
 
-    /// Removes runs: each segment that has one is written again without it. Segments of which nothing can be read are
+    /// Removes runs: each segment that has one is written again without it. Segments that cannot be read at all are
     /// removed if `broken` says so.
     pub fn remove(
         folder: &Path,

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sojourn_results::Run;
 use std::collections::BTreeMap;
 
-/// What a head says besides the run's own scenario.
+/// The parts of a head besides the run's own scenario.
 #[derive(Clone, Debug, Default)]
 pub struct About {
     /// The command that asked for the run.
@@ -22,7 +22,7 @@ pub struct About {
     pub keep: Keep,
     /// Which run of this scenario and seed it is, on an engine where two of them differ: 0 and 1 are the first.
     pub repetition: u32,
-    /// Texts for people, by name: what a program wrote.
+    /// Texts for people, by name: the output of a program.
     pub texts: BTreeMap<String, String>,
 }
 
@@ -34,7 +34,7 @@ impl About {
     }
 }
 
-/// Puts a run into its stored form; `answers` are `None` for an imported run, whose tables answer questions.
+/// Puts a run into its stored form; `answers` are `None` for an imported run: its tables answer questions.
 pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>) -> Stored {
     let scenario = &*run.scenario;
     let engine = run.engine.name.as_str();

@@ -1,4 +1,4 @@
-//! Remarks: what a reader must know before the numbers of a run are believed.
+//! Remarks: facts that a reader must know before trusting the numbers of a run.
 //!
 //! A flow that a buffer or its application limits says nothing about the queue; a rate that swings more slowly than the
 //! window depends on where the window lies; a window in slow start measures the start. Each remark names its flows, states
@@ -97,7 +97,7 @@ fn span(bounds: Bounds) -> String {
     format!("{} s to {} s", general(bounds.from, 4), general(bounds.to, 4))
 }
 
-/// A number with so many significant digits, as C's `%g` writes it.
+/// A number with this number of significant digits, as C's `%g` writes it.
 fn general(value: f64, digits: usize) -> String {
     let scientific = format!("{:.*e}", digits - 1, value);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
@@ -179,7 +179,7 @@ fn slowest<'a>(scenario: &'a Scenario, flow: &'a Flow) -> Option<(&'a Queue, f64
     queues.min_by(|a, b| a.1.total_cmp(&b.1))
 }
 
-/// The base RTT of a flow, s: what the netems on its way, there and back, delay by at least.
+/// The base RTT of a flow, s: the least delay of the netems on its way there and back.
 fn base_rtt(scenario: &Scenario, flow: &Flow) -> f64 {
     let chain = |netem: &Netem| -> f64 {
         let own = netem.per_flow.iter().find(|own| own.flow == flow.name);
@@ -269,7 +269,7 @@ fn default_window(frame: &Frame<'_>) -> Option<Bounds> {
 
 /// Flows that were in slow start when the measuring window began, or had left it less than [`SETTLED`] base RTTs before.
 ///
-/// Only lasting TCP flows whose control has a threshold can be, so not BBR's. A flow that never had a threshold was never
+/// Only lasting TCP flows can be, if their control has a threshold, so not BBR's. A flow that never had a threshold was never
 /// marked and lost nothing; it counts only while its window grows. A flow that something else limits waits in slow start
 /// and builds no queue.
 fn starting(frame: &Frame<'_>, limited: &BTreeSet<String>) -> Vec<Remark> {
@@ -418,7 +418,7 @@ fn remedy(scenario: &Scenario, about: &str, own: &[(&Flow, &Tcp, f64)]) -> Strin
             if own.iter().any(|(_, tcp, _)| tcp.send_buffer.is_some()) {
                 larger
             } else {
-                format!("{larger}; unless given it ends at the stack's tcp_wmem")
+                format!("{larger}; without one it ends at the stack's tcp_wmem")
             }
         }
         _ => {
@@ -449,7 +449,10 @@ fn large_enough((bdp, buffer): (f64, f64), about: &str, times: f64) -> String {
     let over = if times == 1.0 {
         String::new()
     } else {
-        format!(", {} times over for what packets cost beside their payload", general(times, 6))
+        format!(
+            ", {} times over for the memory that packets take besides their payload",
+            general(times, 6)
+        )
     };
     format!(
         "{about} = \"{size}\" would do: the path's BDP of {} bytes and {holds}{over}",

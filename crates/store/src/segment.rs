@@ -188,7 +188,7 @@ pub struct Stored {
     pub brief: Brief,
     /// JSON.
     pub head: Vec<u8>,
-    /// The answers; nothing for an imported run, whose questions read its tables.
+    /// The answers; nothing for an imported run: its tables answer questions.
     pub answers: Option<Packed>,
     /// As [`encode`](super::tables::encode) has them.
     pub tables: Vec<u8>,
@@ -573,7 +573,7 @@ impl Writer {
         self.sync()
     }
 
-    /// Takes over a segment whose writer was killed: cuts off its torn tail and goes on behind the last whole run.
+    /// Takes over the segment of a writer that was killed: cuts off its torn tail and goes on behind the last whole run.
     pub fn recover(path: &Path) -> Result<Self, SegmentError> {
         let reader = Reader::open(path)?;
         let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
@@ -603,7 +603,7 @@ impl Reader {
         let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
         let file = {
             use std::os::unix::fs::OpenOptionsExt as _;
-            // A link, a pipe or a device in the place of a segment is not followed, waited for or read.
+            // A link, a pipe or a device instead of a segment is not followed, waited for or read.
             const NOFOLLOW: i32 = 0o400_000;
             const NONBLOCK: i32 = 0o4000;
             let flags = NOFOLLOW | NONBLOCK;

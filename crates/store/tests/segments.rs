@@ -16,7 +16,7 @@ fn run(seed: u64) -> Run {
     sojourn_sim::Sim::default().run(&Arc::new(scenario), &()).unwrap()
 }
 
-/// Two CUBIC flows through fq_codel for two seconds, with the CPU cost of which the store is compared.
+/// Two CUBIC flows through fq_codel for two seconds: the run that the benchmark of campaigns repeats.
 fn two_flows() -> sojourn_model::Scenario {
     let file = r#"
 [experiment]
