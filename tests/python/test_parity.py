@@ -202,7 +202,7 @@ def test_the_page_names_the_engines_that_were_compared(tmp_path: Path) -> None:
     text = (tmp_path / "p.html").read_text()
     assert "Parity: the simulator and the live engine" in text
     assert ">the simulator</text>" in text
-    assert ">live engine</text>" in text
+    assert ">the live engine</text>" in text
     assert "<th>simulator</th><th>range</th><th>live engine</th>" in text
     assert "Linux" not in text
 
