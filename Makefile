@@ -14,13 +14,14 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-rust test-python test-linux test-cluster web test-web fmt lint bench digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
+.PHONY: demo test test-rust test-python test-linux test-live test-cluster web test-web fmt lint bench bench-campaign digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run an eighth of the published experiments, print what they say of the claims"
 	@echo "make test   set up and run every check and test; --keep-going lists all failures"
 	@echo "make nightly  the slow checks: all mutants, fuzzing, other builds' bits, pages in Chromium, packages, guests"
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
+	@echo "make test-live  run what needs namespaces; says what this machine refuses"
 	@echo "make web    build the playground, one file for a browser: target/web/playground.html (needs Node.js)"
 	@echo "make test-web  test it in Chromium, and its bits against the native build's"
 	@echo "make test-cluster  kill commands and Dask's workers at random moments, KILLS times and over RUNS runs: hours"
@@ -28,6 +29,7 @@ help:
 	@echo "make docs   build the site of the documentation in site/, with the figures of its gallery"
 	@echo "make site   the same, with the playground and the published reports (needs Node.js; some minutes)"
 	@echo "make bench  measure the simulator's speed; writes target/bench.json and compares with the record"
+	@echo "make bench-campaign  measure what campaigns cost besides simulating: CPU, disk, memory, start-up"
 	@echo "make dist   build wheels (x86-64, aarch64) and an sdist into dist/; try this machine's in an empty environment"
 	@echo "tools/release.py VERSION  say what a release would change; --yes makes its commit, tag and files"
 	@echo "make package  package the crates, and build and test the examples from the packages alone"
@@ -92,6 +94,11 @@ test-linux: $(VENV)/.checked
 	cargo test -p sojourn-linux --profile checked -- --include-ignored
 	$(BIN)/pytest tests/linux
 
+# Namespaces, the relay, the shell: what this machine refuses is ignored, and said. `make test` has them, too.
+test-live: $(VENV)/.checked
+	cargo test -p sojourn-live --profile checked
+	$(BIN)/pytest -rs tests/python/test_shell.py
+
 # Kills at random moments, a thousand of them, and a campaign of 20 000 runs on Dask among deaths, restarts and cut
 # networks, unless KILLS and RUNS say otherwise: hours on two cores.
 KILLS ?= 1000
@@ -153,6 +160,10 @@ test-web: web $(VENV)/.checked
 	mkdir -p $(TARGET)/web/golden
 	GOLDEN_SCENARIOS=$(abspath $(TARGET))/web/golden cargo test --quiet -p sojourn-sim --profile checked --test runs -- the_grid unresponsive_loads
 	$(BIN)/pytest tests/web
+
+# What a campaign costs besides simulating, by the release build; benches/campaign.json has the record.
+bench-campaign: $(VENV)/.release
+	$(BIN)/python tools/bench_campaign.py $(subst RECORD=,,$(RECORD))
 
 bench: $(VENV)/.tools
 	cargo run --release -p sojourn-sim --bin bench
@@ -246,14 +257,14 @@ fuzz: $(VENV)/.checked
 	@command -v cargo-fuzz >/dev/null || { \
 	  echo "The Rust readers were not searched: cargo install cargo-fuzz --locked"; exit 0; }; \
 	export ASAN_OPTIONS=detect_leaks=0; \
-	for target in language/experiment language/values language/trace qdisc/grammar qdisc/operations plugin-host/tables wire/frame; do \
+	for target in language/experiment language/values language/trace qdisc/grammar qdisc/operations plugin-host/tables wire/frame guests/messages; do \
 	  (cd crates/$${target%/*} && RUSTC_BOOTSTRAP=1 cargo fuzz run $${target#*/} -- -max_total_time=$$(($(MINUTES) * 12))) || exit 1; \
 	done
 
 # Whether the fuzz targets still compile: no other build has them.
 .PHONY: fuzz-check
 fuzz-check: tools
-	@for crate in language qdisc plugin-host wire; do \
+	@for crate in language qdisc plugin-host wire guests; do \
 	  RUSTFLAGS="--cfg fuzzing" CARGO_TARGET_DIR=target/fuzz-check \
 	    cargo check --quiet --manifest-path crates/$$crate/fuzz/Cargo.toml || exit 1; \
 	done

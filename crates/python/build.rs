@@ -12,9 +12,10 @@ use std::{env, fs};
 use toml::Table;
 
 /// Each engine: the variable that carries its digest (the list of sources is a file of this name), and its own crates.
-const ENGINES: [(&str, &[&str]); 2] = [
-    ("SIM_SOURCES", &["sojourn-sim", "sojourn-plugin-host"]),
-    ("LINUX_SOURCES", &["sojourn-linux"]),
+const ENGINES: [(&str, &[&str]); 3] = [
+    ("SIM_SOURCES", &["sojourn-sim", "sojourn-plugin-host", "sojourn-store"]),
+    ("LINUX_SOURCES", &["sojourn-linux", "sojourn-plugin-host", "sojourn-store"]),
+    ("LIVE_SOURCES", &["sojourn-live", "sojourn-store"]),
 ];
 /// The folders and files of a crate that no library is compiled from.
 const APART: [&str; 8] = [

@@ -1,5 +1,6 @@
 """The extension module: what the package uses of Sojourn's Rust rooms."""
 
+import builtins
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, Protocol, final
@@ -10,6 +11,7 @@ __all__ = [
     "EPOCH",
     "MOST_RUNS",
     "SNAP_LEN",
+    "Answers",
     "Experiment",
     "Facts",
     "Foreseen",
@@ -19,23 +21,28 @@ __all__ = [
     "Run",
     "Scenario",
     "Search",
+    "Store",
     "Table",
     "View",
     "Warning",
     "about",
     "agreement",
     "annotate_captures",
+    "answers_of",
     "apps",
     "ask_kernel",
     "ccs",
     "columns",
     "elements",
+    "encode_run",
     "engines",
     "facts",
     "foresee",
     "harm",
     "identity",
     "json_schema",
+    "keeps",
+    "live_helper",
     "load",
     "load_search",
     "metrics",
@@ -43,17 +50,22 @@ __all__ = [
     "parse_rate",
     "parse_span",
     "plugin_header",
+    "probe_live",
     "qdiscs",
     "quic_stacks",
     "refusals",
     "renamed_column",
     "renamed_key",
     "renamed_table",
+    "run_digests",
     "run_many",
+    "run_name",
+    "run_shell",
     "sources",
     "stacks",
     "standing_kernels",
     "summarise",
+    "summary_columns",
     "version",
 ]
 
@@ -72,6 +84,8 @@ class Experiment:
     def about(self) -> str: ...
     @property
     def source(self) -> str: ...
+    @property
+    def keep(self) -> str: ...
     @property
     def scenarios(self) -> list[Scenario]: ...
     @property
@@ -101,6 +115,12 @@ class Scenario:
     def __new__(cls, json: str) -> Scenario: ...
     @property
     def json(self) -> str: ...
+    @property
+    def label(self) -> str: ...
+    @property
+    def seed(self) -> int: ...
+    @property
+    def length(self) -> float: ...
     def with_seed(self, seed: int) -> Scenario: ...
     def check(self) -> None: ...
     def __reduce__(self) -> tuple[type[Scenario], tuple[str]]: ...
@@ -174,11 +194,94 @@ def run_many(
     *,
     engine: str = "sim",
     threads: int = 1,
-    on_done: Callable[[int, Run | SojournError], object],
+    on_done: Callable[[int, Run | SojournError | None], object],
     on_progress: Callable[[float], object] | None = None,
     captures: Sequence[str] = ...,
     snap_len: int = ...,
+    store: Store | None = None,
+    command: str = ...,
+    warnings: Sequence[Sequence[str]] = ...,
+    keep: Sequence[str] = ...,
+    repetitions: Sequence[int] = ...,
+    asks: Sequence[str] = ...,
 ) -> None: ...
+def probe_live() -> tuple[tuple[str, str] | None, list[str], list[str]]: ...
+def live_helper(socket: int) -> int: ...
+def run_shell(
+    scenario: Scenario,
+    command: Sequence[str],
+    *,
+    servers: Sequence[Sequence[str]],
+    server_output: int,
+    on_status: Callable[[str], object],
+    hosts: str | None = None,
+    control: str | None = None,
+    ecn: bool = False,
+    offload: bool | None = None,
+    spin: bool = False,
+    captures: str | None = None,
+    snap_len: int = ...,
+    door: str | None = None,
+) -> tuple[Run, int | None, list[str], list[str]]: ...
+
+@final
+class Store:
+    def __new__(cls, folder: Path, *, add: bool = False) -> Store: ...
+    def names(self) -> list[str]: ...
+    def __contains__(self, name: str, /) -> bool: ...
+    def __len__(self) -> int: ...
+    def files(self) -> list[Path]: ...
+    def brief(self, name: str) -> tuple[str, list[tuple[str, str]], int, str, str, str, int, str, list[str]]: ...
+    def bytes(self, name: str) -> int: ...
+    def head(self, name: str) -> str: ...
+    def answers(self, name: str) -> Answers | None: ...
+    def run(
+        self, name: str, scenario: Scenario, engine: str, version: str, wanted: Sequence[str] | None = None
+    ) -> Run: ...
+    def append(self, encoded: builtins.bytes) -> str: ...
+    def take(self, other: Store) -> int: ...
+    def verify(self) -> list[tuple[str | None, str]]: ...
+    def faults(self) -> list[str]: ...
+    def check(self) -> None: ...
+    @staticmethod
+    def remove(folder: Path, names: set[str], *, broken: bool = False) -> None: ...
+    def sync(self) -> None: ...
+    def close(self) -> None: ...
+    def look_up(self, names: Sequence[str], metric: str) -> list[float | None]: ...
+
+@final
+class Answers:
+    def get(self, metric: str) -> tuple[float, list[tuple[float, float]]] | None: ...
+    @property
+    def metrics(self) -> list[str]: ...
+    @property
+    def window(self) -> tuple[float, float] | None: ...
+    @property
+    def queues(self) -> list[tuple[str, tuple[float, float, float, float, float]]]: ...
+    @property
+    def checks(self) -> list[tuple[str, str, bool | None, list[tuple[float, float]]]]: ...
+    @property
+    def remarks(self) -> str: ...
+
+def answers_of(run: Run, asks: Sequence[str] = ...) -> Answers: ...
+def encode_run(
+    run: Run,
+    version: str,
+    *,
+    command: str,
+    warnings: Sequence[str] = ...,
+    keep: str = "all",
+    asks: Sequence[str] = ...,
+    imported: str | None = None,
+    repetition: int = 1,
+    texts: Mapping[str, str] = ...,
+) -> bytes: ...
+def run_digests(
+    scenario: Scenario, engine: str, version: str, measured: Sequence[str] = ..., repetition: int = 1
+) -> tuple[str, str]: ...
+def run_name(label: str, digest: str) -> str: ...
+def keeps() -> list[tuple[str, str]]: ...
+def summary_columns() -> str: ...
 
 @final
 class Foreseen:

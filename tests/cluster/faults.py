@@ -16,9 +16,7 @@ itself again in namespaces of this user's; where the machine has none, it says s
 """
 
 import argparse
-import hashlib
 import itertools
-import json
 import os
 import shutil
 import signal
@@ -30,6 +28,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from sojourn.core.store import Folder
 
 EXPERIMENT: Final = """
 [experiment]
@@ -49,15 +49,14 @@ cc = "cubic"
 """
 
 
-def stored(folder: Path) -> Mapping[str, str]:
-    """Return the digest of every file of every run; the command that asked for it is no part of a run."""
-    found = {}
-    for file in (folder / "runs").glob("[!.]*/*"):
-        content = file.read_bytes()
-        if file.name == "scenario.json":
-            content = json.dumps({**json.loads(content), "command": "", "sha256": ""}).encode()
-        found[f"{file.parent.name}/{file.name}"] = hashlib.sha256(content).hexdigest()
-    return found
+def stored(folder: Path) -> Mapping[str, object]:
+    """Return head and digests of every run; the command that asked for it is no part of a run."""
+    return {own.name: ({**own.head, "command": ""}, own.results().digests()) for own in Folder.open(folder).records()}
+
+
+def begun(folder: Path) -> bool:
+    """Whether a run is in the folder, which a command may be writing."""
+    return (folder / "manifest.json").exists() and len(Folder.open(folder).store) > 0
 
 
 HERE: Final = "10.99.0.1"
@@ -200,7 +199,7 @@ def main(runs: int, place: Path, every: float, kinds: Sequence[str], cable: Cabl
     count = dict.fromkeys(kinds, 0)
     try:
         # There is nothing to disturb before.
-        while not lab.asking.ended() and not any((place / "disturbed" / "runs").glob("[!.]*")):
+        while not lab.asking.ended() and not begun(place / "disturbed"):
             time.sleep(0.1)
         for kind, hit in zip(itertools.cycle(kinds), itertools.cycle(lab.workers), strict=False):
             if lab.asking.ended():

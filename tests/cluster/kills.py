@@ -72,10 +72,11 @@ def succeeded(does: Callable[[], None]) -> bool:
     return os.waitpid(child(does), 0)[1] == 0
 
 
-def files(folder: Path) -> Mapping[str, bytes]:
-    """Return every file of every run that readers see."""
-    found = (folder / "runs").glob("[!.]*/*")
-    return {f"{file.parent.name}/{file.name}": file.read_bytes() for file in found}
+def runs(folder: Path) -> Mapping[str, object]:
+    """Return head and digests of every run that readers see."""
+    if not (folder / "manifest.json").exists():
+        return {}
+    return {own.name: (own.head, own.results().digests()) for own in Folder.open(folder).records()}
 
 
 def main(kills: int, place: Path, seed: int) -> str:
@@ -88,7 +89,7 @@ def main(kills: int, place: Path, seed: int) -> str:
     if not succeeded(partial(campaign, file, place / "undisturbed")):
         return "the campaign cannot be run"
     takes = time.monotonic() - began
-    expected = files(place / "undisturbed")
+    expected = runs(place / "undisturbed")
     number, before, done = 0, set[str](), 0
     while done < kills:
         folder = place / f"killed-{number}"
@@ -97,15 +98,15 @@ def main(kills: int, place: Path, seed: int) -> str:
         os.kill(pid, signal.SIGKILL)
         ended = os.waitpid(pid, 0)[1]
         done += ended == signal.SIGKILL
-        there = set(files(folder))
+        there = set(runs(folder))
         if wrong := _wrong(folder, ended, before - there):
             return f"kill {done}: {wrong}"
         before = there
         if len(there) == len(expected):
-            if files(folder) != expected:
+            if runs(folder) != expected:
                 return f"{folder} is not what an undisturbed command makes"
             number, before = number + 1, set()
-    if not succeeded(partial(campaign, file, folder)) or files(folder) != expected:
+    if not succeeded(partial(campaign, file, folder)) or runs(folder) != expected:
         return f"{folder} is not what an undisturbed command makes"
     sys.stdout.write(f"{done} kills, {number} campaigns that were complete between them: nothing lost, nothing torn\n")
     return ""

@@ -15,9 +15,11 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import sojourn
+from sojourn.core.store import Folder
 from sojourn.linux.kernels import kernels
 
 pytestmark = pytest.mark.skipif(not kernels(), reason="no kernel has been built: sojourn linux build")
@@ -480,8 +482,8 @@ def test_what_a_kernel_alone_has_runs_as_anything_else(tmp_path: Path) -> None:
     words = ("run", str(file), "--engine", "linux", "--kernel", kernel.label, "-o", str(tmp_path / "results"))
     told, said = start(*words, "--json").communicate(timeout=300)
     assert json.loads(told)["cells"][0]["engine"] == f"linux:{kernel.label}", said
-    [record] = (tmp_path / "results").rglob("scenario.json")
-    assert f"kernel {kernel.id}, plan " in record.read_text()
+    [record] = Folder.open(tmp_path / "results").records()
+    assert f"kernel {kernel.id}, plan " in record.brief.version
     _, said = start("run", str(file), "-o", str(tmp_path / "sim")).communicate(timeout=60)
     assert 'the simulator has no congestion control "vegas"' in said
     assert "--engine linux" in said
@@ -502,3 +504,63 @@ def test_a_kernel_of_ones_own_repeats_its_runs(tmp_path: Path) -> None:
         rates = {flow["flow"]: flow["goodput_mbps"] for flow in queue["flows"] if flow["kind"] == "tcp"}
         assert set(rates) == set(kernel.ccs)
         assert min(rates.values()) > 0.0
+
+
+FIFO = """\
+from sojourn.custom import Aqm
+
+
+class Fifo(Aqm):
+    def __init__(self):
+        self.held = []
+
+    def enqueue(self, packet, queue):
+        if len(self.held) == 50:
+            packet.drop("tail")
+        else:
+            self.held.append(packet)
+
+    def dequeue(self, queue):
+        return self.held.pop(0) if self.held else None
+"""
+ROUND = """\
+[experiment]
+name = "round"
+duration = "6s"
+stack = "linux-7.3"
+
+[[hop]]
+name = "bottleneck"
+by = "sojourn"
+rate = "20mbit"
+rtt = "20ms"
+qdisc = "python:own.py:Fifo"
+
+[[flow]]
+name = "kernel"
+cc = "cubic"
+
+[[flow]]
+name = "model"
+cc = "bbr3"
+by = "sojourn"
+"""
+
+
+@pytest.mark.skipif(
+    not any("CONFIG_VIRTIO_UML=y" in (k.folder / "config").read_text() for k in kernels() if k.stack == "linux-7.3"),
+    reason="no kernel of 7.3 with network cards has been built: sojourn linux build",
+)
+def test_a_queue_in_python_takes_flows_of_a_kernel_and_of_a_model(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(FIFO)
+    (tmp_path / "round.toml").write_text(ROUND)
+    words = ("run", str(tmp_path / "round.toml"), "--engine", "linux", "-o", str(tmp_path / "results"), "--json")
+    told, said = start(*words).communicate(timeout=120)
+    assert told, said
+    [run] = sojourn.open(tmp_path / "results")
+    rates = dict(run.table("flows").group_by("flow").agg(pl.col("goodput_bps").mean()).iter_rows())
+    assert rates["kernel"] > 2e6
+    assert rates["model"] > 2e6
+    assert 17e6 < rates["kernel"] + rates["model"] < 19.5e6
+    drops = run.table("queue_signals").filter(pl.col("queue") == "bottleneck.down.qdisc")["reason"].unique().to_list()
+    assert drops == ["tail"]

@@ -10,8 +10,9 @@ import polars as pl
 
 from sojourn import _core, runner
 from sojourn.core.scenario import Scenario
-from sojourn.core.store import RunKey
+from sojourn.core.store import Record, RunKey
 from sojourn.core.store.reading import seal
+from sojourn.interop.tables import export_run
 from sojourn.views.run import Run
 
 
@@ -147,6 +148,43 @@ def frames(run: Run) -> dict[str, pl.DataFrame]:
     return {name: run.table(name) for name in run.tables}
 
 
-def reseal(file: Path, head: Mapping[str, Any]) -> None:
-    """Write a run's head with the checksum that fits, as somebody would who knows the format."""
-    file.write_bytes(seal(json.dumps({key: own for key, own in head.items() if key != "sha256"}, indent=1)))
+def segments(folder: Path) -> list[Path]:
+    """Return the segments of a results folder."""
+    return sorted((folder / "segments").iterdir())
+
+
+def flip(file: Path, place: float) -> None:
+    """Flip a bit at a place of a file, 0 its beginning, 1 its end."""
+    content = bytearray(file.read_bytes())
+    content[int(place * (len(content) - 1))] ^= 1
+    file.write_bytes(content)
+
+
+def forge(folder: Path, head: bytes, *, name: str = "forged", brief: Mapping[str, Any] | None = None) -> None:
+    """Add a run with this head and no tables; every checksum fits, as somebody would do who knows the format."""
+    own = {
+        "experiment": "by-hand",
+        "labels": [],
+        "seed": 1,
+        "cell": "0",
+        "engine": "sim",
+        "version": "1",
+        "repetition": 1,
+        "keep": "all",
+        "tables": [],
+    } | dict(brief or {})
+    parts = [name.encode(), json.dumps(own).encode(), head, b"", b""]
+    store = _core.Store(folder / "segments")
+    store.append(b"".join(len(part).to_bytes(4, "little") + part for part in parts))
+    store.close()
+
+
+def reseal(file: Path, manifest: Mapping[str, Any]) -> None:
+    """Write a folder's manifest with the checksum that fits, as somebody would do who knows the format."""
+    file.write_bytes(seal(json.dumps({key: own for key, own in manifest.items() if key != "sha256"}, indent=1)))
+
+
+def exported(record: Record, to: Path) -> Path:
+    """Export a stored run; return the file that makes it again."""
+    export_run(record, to)
+    return to / "scenario.json"

@@ -6,7 +6,6 @@ whose files named ``failed-…`` once failed. ``python tests/python/fuzz_targets
 """
 
 import contextlib
-import hashlib
 import io
 import json
 import sys
@@ -17,19 +16,15 @@ from pathlib import Path
 from typing import Final
 
 import click
-import polars as pl
 import typer
 
 import sojourn
-from by_hand import a_key, a_scenario, frames, tables
+from by_hand import a_key, a_scenario, forge, frames, tables
 from fuzz_mutate import mutated
 from sojourn import _core
 from sojourn.cli.app import app
-from sojourn.core.scenario import Scenario
-from sojourn.core.store import Folder, RunKey
-from sojourn.core.store.index import CHECKSUM
-from sojourn.core.store.index import NAME as INDEX
-from sojourn.core.store.reading import seal
+from sojourn.core.store import Folder, Record
+from sojourn.core.store.verify import damages
 from sojourn.errors import SojournError
 from sojourn.evidence.validation import read_published
 from sojourn.explore.about import about
@@ -89,11 +84,11 @@ def _run() -> Run:
     return Run.fresh(a_key(scenario), own)
 
 
-def _stored(folder: Path) -> Path:
+def _stored(folder: Path) -> Record:
     """A results folder with one run; the run's own."""
     run = _run()
     with Folder.create(folder / "r", version="1", command="x") as made:
-        return made.add(run.key, frames(run), command="x").path
+        return made.add(run.key, frames(run), command="x")
 
 
 COMMANDS: Final = (
@@ -102,7 +97,7 @@ COMMANDS: Final = (
     ("compare", "{r}", "{r}"),
     ("store", "ls", "{r}"),
     ("store", "verify", "{r}"),
-    ("index", "{r}"),
+    ("export", "parquet", "{r}", "-o", "{r}-parquet"),
     ("merge", "{r}", "-o", "{r}-all"),
     ("export", "flent", "{r}", "-o", "{r}-flent"),
     ("export", "qlog", "{r}", "-o", "{r}-qlog"),
@@ -115,22 +110,9 @@ COMMANDS: Final = (
 
 
 def _head(content: bytes, folder: Path) -> None:
-    """Put a head into a folder, with its checksum and in its run's place, as somebody would who knows the format."""
-    run = _stored(folder)
-    try:
-        head = json.loads(content)
-        head.pop("sha256", None)
-        content = seal(json.dumps(head, indent=1))
-        named = run.with_name(
-            RunKey(Scenario(head["scenario"]), head["label"], head["engine"], head["version"]).folder_name
-        )
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        named = run
-    (run / "scenario.json").write_bytes(content)
-    run.rename(named)
-    # The index names the run as it was called before.
-    for name in (INDEX, CHECKSUM):
-        (folder / "r" / name).unlink(missing_ok=True)
+    """Put a run with this head into a folder; every checksum fits, as somebody would do who knows the format."""
+    _stored(folder)
+    forge(folder / "r", content)
     for own in results(folder / "r"):
         own.measure(["sum(goodput)"])
     catalogue = Catalogue(Folder.open(folder / "r"))
@@ -150,19 +132,18 @@ def _command(words: Sequence[str]) -> None:
             return
 
 
-def _index(content: bytes, folder: Path) -> None:
-    """Put an index into a folder, with its checksum."""
-    run = _stored(folder)
-    write_index(folder / "r", content)
-    with Folder.create(folder / "r", version="1", command="x") as opened:
-        opened.index.begin()
-    assert [row["run"] for row in pl.read_parquet(folder / "r" / INDEX).iter_rows(named=True)] == [run.name]
-
-
-def write_index(folder: Path, content: bytes) -> None:
-    """Write an index as a file of these bytes, whose checksum is right."""
-    (folder / INDEX).write_bytes(content)
-    (folder / CHECKSUM).write_text(f"{hashlib.sha256(content).hexdigest()}  {INDEX}\n")
+def _segment(content: bytes, folder: Path) -> None:
+    """Put a file of these bytes among the segments, and let each kind of reader read it."""
+    _stored(folder)
+    (folder / "r/segments/000002.runs").write_bytes(content)
+    opened = Folder.open(folder / "r")
+    list(damages(opened))
+    for name in opened.store.names():
+        _ = opened.named(name).head, opened.named(name).answers, opened.named(name).results()
+    with Folder.create(folder / "r", version="1", command="x") as again:
+        assert again.store.names()
+    for command in COMMANDS[:5]:
+        _command([word.format(r=folder / "r") for word in command])
 
 
 def _trials(content: bytes, folder: Path) -> None:
@@ -195,7 +176,7 @@ TARGETS: Final[dict[str, Callable[[bytes, Path], None]]] = {
     "mahimahi": _tool,
     "published": _published,
     "stored-scenario": _head,
-    "stored-index": _index,
+    "segment": _segment,
     "trials": _trials,
     "template": _template,
     "metric": _metric,

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from sojourn import _core
+from sojourn.core.store import Folder
 from sojourn.experiments.experiment import Experiment, parse
 from sojourn.views.results import results
 from sojourn.views.run import Run
@@ -194,7 +195,8 @@ def test_tshark_counts_the_same(captured: tuple[Run, Path]) -> None:
 
 def test_what_tc_says_is_kept(captured: tuple[Run, Path]) -> None:
     run, path = captured
-    before, after = ((path / f"{when}.log").read_text() for when in ("setup", "teardown"))
+    record = Folder.open(path.parents[1]).named(path.name)
+    before, after = (record.text(f"{when}.log").decode() for when in ("setup", "teardown"))
     assert before.count("\n# ") + 1 == after.count("\n# ") + 1 == 4, "a delay and a queue each way"
     assert "# bottleneck.down.qdisc\nqdisc htb " in after
     assert "\nqdisc codel limit 80p " in after
@@ -203,7 +205,7 @@ def test_what_tc_says_is_kept(captured: tuple[Run, Path]) -> None:
 
 def test_captures_are_added_to_a_run_that_is_there(tmp_path: Path) -> None:
     [bare] = experiment().run(tmp_path / "r")
-    tables = {p: p.read_bytes() for p in (tmp_path / "r").glob("runs/*/*")}
+    tables = {p: p.read_bytes() for p in (tmp_path / "r").glob("segments/*")}
     experiment().run(tmp_path / "r", pcap=_core.SNAP_LEN)
     assert {p: p.read_bytes() for p in tables} == tables
     [folder] = (tmp_path / "r" / "runs").iterdir()

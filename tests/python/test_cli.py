@@ -9,9 +9,11 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from by_hand import reseal
+from sojourn.core.store import Folder
 
 EXPERIMENT = """\
 [experiment]
@@ -64,21 +66,22 @@ def test_many_runs_from_the_file_to_the_report(tmp_path: Path, file: Path) -> No
     assert "small: check full (2.267 s to 3.6 s): holds in 4 of 4 runs" in ran.stdout
     assert f"sojourn report {results}" in ran.stdout
     assert re.search(r"4 runs in .* simulated seconds per second", ran.stderr)
-    heads = [json.loads(p.read_text()) for p in sorted(results.glob("runs/*/scenario.json"))]
-    assert [h["label"] for h in heads] == ["small[fifo]#1", "small[fifo]#2", "small[fq]#1", "small[fq]#2"]
-    assert heads[0]["command"].startswith("sojourn run ")
-    assert heads[0]["scenario"]["hops"][0]["down"][1]["qdisc"] == "pfifo limit 50"
+    records = Folder.open(results).records()
+    assert [own.key.label for own in records] == ["small[fifo]#1", "small[fifo]#2", "small[fq]#1", "small[fq]#2"]
+    assert records[0].head["command"].startswith("sojourn run ")
+    assert records[0].head["scenario"]["hops"][0]["down"][1]["qdisc"] == "pfifo limit 50"
 
-    stored = {p: p.stat().st_mtime_ns for p in results.glob("runs/*/*")}
+    stored = {p: p.read_bytes() for p in results.glob("segments/*")}
     again = sojourn("run", str(file), "-o", str(results))
     assert again.returncode == 0
     assert f"4 of 4 runs are in {results} already" in again.stderr
     assert again.stdout == ran.stdout
-    assert {p: p.stat().st_mtime_ns for p in results.glob("runs/*/*")} == stored
+    assert {p: p.read_bytes() for p in results.glob("segments/*")} == stored
 
     more = sojourn("run", str(file), "-o", str(results), "--seeds", "3")
     assert "4 of 6 runs are in" in more.stderr
-    assert len(list(results.glob("runs/*"))) == 6
+    assert len(Folder.open(results).records()) == 6
+    assert all(p.read_bytes() == content for p, content in stored.items())
 
     report = sojourn("report", str(results))
     assert report.returncode == 0, report.stderr
@@ -87,13 +90,16 @@ def test_many_runs_from_the_file_to_the_report(tmp_path: Path, file: Path) -> No
 
 def test_a_stored_run_can_be_run_again_bit_by_bit(tmp_path: Path, file: Path) -> None:
     assert sojourn("run", str(file), "-o", str(tmp_path / "a"), "--seeds", "1").returncode == 0
-    [head] = tmp_path.glob("a/runs/*fq*/scenario.json")
-    again = sojourn("run", str(head), "-o", str(tmp_path / "b"), "--threads", "1")
+    exported = sojourn("export", "run", str(tmp_path / "a"), "small_fq", "-o", str(tmp_path / "one"))
+    assert exported.returncode == 0, exported.stderr
+    again = sojourn("run", str(tmp_path / "one/scenario.json"), "-o", str(tmp_path / "b"), "--threads", "1")
     assert again.returncode == 0, again.stderr
-    [twin] = tmp_path.glob("b/runs/*")
-    assert twin.name == head.parent.name
-    for table in head.parent.glob("*.parquet"):
-        assert (twin / table.name).read_bytes() == table.read_bytes(), table.name
+    [twin] = Folder.open(tmp_path / "b").records()
+    [own] = [record for record in Folder.open(tmp_path / "a").records() if "fq" in record.name]
+    assert twin.name == own.name
+    assert twin.results().digests() == own.results().digests()
+    for name in own.tables:
+        assert pl.read_parquet(tmp_path / f"one/{name}.parquet").equals(own.table(name)), name
 
 
 def test_results_do_not_depend_on_threads_or_processes(tmp_path: Path, file: Path) -> None:
@@ -101,11 +107,11 @@ def test_results_do_not_depend_on_threads_or_processes(tmp_path: Path, file: Pat
         ran = sojourn("run", str(file), "-o", str(tmp_path / threads), "--threads", threads)
         assert ran.returncode == 0, ran.stderr
     one, two = (
-        {p.relative_to(tmp_path / n): p.read_bytes() for p in tmp_path.glob(f"{n}/runs/*/*.parquet")} for n in "12"
+        {record.name: record.results().digests() for record in Folder.open(tmp_path / n).records()} for n in "12"
     )
     assert one == two
-    [first, second] = tmp_path.glob("1/runs/*fq*/flows.parquet")
-    assert first.read_bytes() != second.read_bytes()
+    [first, second] = [digests for name, digests in one.items() if "fq" in name]
+    assert first != second
 
 
 def test_try_answers_with_a_table_and_a_plot() -> None:
@@ -207,7 +213,7 @@ def test_a_mistake_in_a_file_is_named_with_its_place(
         (("run", "l4s-tests/s1"), "there is no results folder to run into"),
         (("run", "l4s-tests/s7", "-o", "x", "--seeds", "0"), "greater than or equal to 1"),
         (("run", "l4s-tests/s7", "-o", "x", "--engine", "ns3"), 'there is no engine "ns3"'),
-        (("run", "l4s-tests/s7", "-o", "x", "--engine", "ns3"), "available: sim and linux"),
+        (("run", "l4s-tests/s7", "-o", "x", "--engine", "ns3"), "available: sim, linux and live"),
         (("run", "l4s-tests/s7", "-o", "x", "--engine", "linx"), 'did you mean "linux"?'),
         (("run", "l4s-tests/s7", "-o", "x", "--set", "hop.bottleneck.ratee=1mbit"), 'did you mean "rate"?'),
         (("run", "l4s-tests/s7", "-o", "x", "--set", "rate"), "a setting is PATH=VALUE"),
@@ -258,13 +264,18 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     assert "binary.toml is not a text in UTF-8" in ran.stderr
 
 
+def stored(results: Path) -> int:
+    """Return how many runs a folder has, which a command may be writing."""
+    return len(Folder.open(results).store) if (results / "manifest.json").exists() else 0
+
+
 def interrupt_when_running(words: list[str], results: Path, how: signal.Signals) -> subprocess.Popen[str]:
     """Start a command, wait until it has stored a run, and send it a signal."""
     process = subprocess.Popen(
         [sys.executable, "-m", "sojourn", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     deadline = time.monotonic() + 60
-    while len(list(results.glob("runs/[!.]*/scenario.json"))) < 2 and time.monotonic() < deadline:
+    while stored(results) < 2 and time.monotonic() < deadline:
         time.sleep(0.005)
     process.send_signal(how)
     return process
@@ -295,7 +306,7 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(tmp_path: Path, fil
     assert kept, stderr
     assert "to go on from there: sojourn run" in stderr
     assert "Traceback" not in stderr
-    assert len(list(results.glob("runs/[!.]*/scenario.json"))) == int(kept[1]) < 300
+    assert stored(results) == int(kept[1]) < 300
     assert int(kept[1]) >= 2
 
 
@@ -304,14 +315,15 @@ def test_kill_9_loses_no_finished_run_and_the_command_goes_on(tmp_path: Path, fi
     words = long_run(file, results)
     process = interrupt_when_running(words, results, signal.SIGKILL)
     process.communicate(timeout=60)
-    stored = {p: p.read_bytes() for p in results.glob("runs/[!.]*/*.parquet")}
-    whole = len(list(results.glob("runs/[!.]*/scenario.json")))
+    before = {record.name: record.results().digests() for record in Folder.open(results).records()}
+    whole = len(before)
     assert 2 <= whole < 300
     again = sojourn(*words)
     assert again.returncode == 0, again.stderr
     assert f"{whole} of 300 runs are in {results} already" in again.stderr
-    assert all(p.read_bytes() == content for p, content in stored.items())
-    assert len(list(results.glob("runs/*"))) == 300
+    after = {record.name: record.results().digests() for record in Folder.open(results).records()}
+    assert len(after) == 300
+    assert before.items() <= after.items()
 
 
 def test_a_folder_of_another_version_is_refused(tmp_path: Path, file: Path) -> None:

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import sojourn
+from by_hand import exported
 from sojourn.core.store import Folder
 from sojourn.custom import watchdog
 from sojourn.errors import ExperimentError, Refused, RunError
@@ -174,14 +175,14 @@ def test_a_run_knows_the_file_and_can_be_made_again(folder: Path) -> None:
     (named,) = record.key.scenario["plugins"]
     assert (named["path"], named["name"]) == (str(folder / "own.py"), "own.py")
     assert f"python own.py {named['digest']}" in record.key.version
-    again = call(folder, "run", record.path / "scenario.json", "-o", "again")
+    again = call(folder, "run", exported(record, folder / "one"), "-o", "again")
     assert again.returncode == 0, again.stderr
     assert Folder.open(folder / "again").records()[0].table("flows").equals(record.table("flows"))
     first = sojourn.load(folder / "own.toml").run_keys
     with (folder / "own.py").open("a") as file:
         file.write("# another file\n")
     assert {key.digest for key in sojourn.load(folder / "own.toml").run_keys}.isdisjoint(key.digest for key in first)
-    changed = call(folder, "run", record.path / "scenario.json", "-o", "third")
+    changed = call(folder, "run", exported(record, folder / "one"), "-o", "third")
     assert changed.returncode == 2
     assert "it is not the file of the run" in changed.stderr
 

@@ -1,5 +1,3 @@
-import hashlib
-import json
 import os
 import re
 import signal
@@ -76,15 +74,12 @@ def keys(file: Path) -> list[RunKey]:
     return list(load(file).run_keys)
 
 
-def stored(folder: Path) -> Mapping[str, str]:
-    """Return the digest of every file of every run; the command that asked for it is not a part of a run."""
-    found = {}
-    for file in sorted((folder / "runs").glob("*/*")):
-        content = file.read_bytes()
-        if file.name == "scenario.json":
-            content = json.dumps({**json.loads(content), "command": "", "sha256": ""}).encode()
-        found[f"{file.parent.name}/{file.name}"] = hashlib.sha256(content).hexdigest()
-    return found
+def stored(folder: Path) -> Mapping[str, object]:
+    """Return head and digests of each run; the command that asked for it is not a part of a run."""
+    return {
+        own.name: ({**own.head, "command": ""}, own.results().digests(), own.brief)
+        for own in Folder.open(folder).records()
+    }
 
 
 def sojourn(*words: object, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -1,10 +1,8 @@
 """``sojourn explore``, asked over HTTP: what it says of a folder, and whom and what it refuses."""
 
 import contextlib
-import hashlib
 import http.client
 import json
-import os
 import re
 import shutil
 import signal
@@ -22,9 +20,10 @@ import pytest
 
 import in_pages
 import sojourn
+from by_hand import segments
 from in_pages import FEW
-from sojourn.core.store import Folder
-from sojourn.core.store.index import CHECKSUM, NAME, write
+from sojourn import _core
+from sojourn.core.store import Folder, RunKey
 from sojourn.explore import page
 from sojourn.explore.catalogue import Catalogue
 from sojourn.explore.server import Server
@@ -128,10 +127,12 @@ def test_the_runs_are_those_of_the_folder(asking: Asking, made: Path) -> None:
     assert axis(runs, "rtt")["at"] == [20.0, 80.0]
     assert axis(runs, "rtt")["title"] == "rtt (ms)"
     assert "at" not in axis(runs, "queue")
-    index = pl.read_parquet(made / NAME)
-    for name, column in (("queue", "queue"), ("rtt", "rtt"), ("seed", "seed")):
+    briefs = [record.brief for record in Folder.open(made).records()]
+    for name in ("queue", "rtt"):
         own = axis(runs, name)
-        assert [own["labels"][code] for code in own["codes"]] == [str(label) for label in index[column]]
+        assert [own["labels"][code] for code in own["codes"]] == [dict(brief.labels)[name] for brief in briefs]
+    seeds = axis(runs, "seed")
+    assert [seeds["labels"][code] for code in seeds["codes"]] == [str(brief.seed) for brief in briefs]
     assert runs["damaged"] == runs["reports"] == []
 
 
@@ -144,13 +145,12 @@ def test_a_metric_is_what_the_command_line_measures(asking: Asking, made: Path) 
     assert rest[-1]["done"] == 8
     assert rest[-1]["wrong"] == []
     frame = Results.open(made).metric("goodput({flow})")
-    labels = pl.read_parquet(made / NAME)
+    records = Folder.open(made).records()
     for index, of, value in rows:
-        run = labels.row(index, named=True)
-        same = {name: str(run[name]) for name in ("queue", "rtt")}
+        brief = records[index].brief
         (want,) = frame.filter(
-            *(pl.col(name).cast(pl.String) == label for name, label in same.items()),
-            pl.col("seed") == run["seed"],
+            *(pl.col(name).cast(pl.String) == label for name, label in brief.labels),
+            pl.col("seed") == brief.seed,
             pl.col("of").cast(pl.String) == of,
         )["value"]
         assert value == pytest.approx(want / 1e6, rel=1e-8)
@@ -186,7 +186,7 @@ def test_runs_over_time(asking: Asking, made: Path) -> None:
     assert (one["index"], other["index"]) == (0, 5)
     assert (one["label"], one["unit"], one["seconds"]) == ("Goodput", "Mbit/s", 2.0)
     assert [line["name"] for line in one["lines"]] == ["one", "two"]
-    run = next(r for r in Results.open(made) if r.key.folder_name == pl.read_parquet(made / NAME)["run"][0])
+    run = next(r for r in Results.open(made) if r.key.name == Folder.open(made).records()[0].name)
     own = run.flows.filter(pl.col("flow").cast(pl.String) == "one", pl.col("t_s") >= 0)
     line = one["lines"][0]
     # The mean over equal steps is the mean over all of it.
@@ -203,7 +203,8 @@ def test_a_run_is_told_with_its_command(asking: Asking) -> None:
     status, content = asking.post("run", {"revision": revision, "run": 0})
     assert status == 200
     own = json.loads(content)
-    assert own["again"].startswith("sojourn run ")
+    assert own["again"].startswith("sojourn export run ")
+    assert "sojourn run again.run/scenario.json" in own["again"]
     assert own["checks"][0]["passed"] is True
     assert {"table": "flows", "column": "cwnd", "label": "Congestion window (packets)"} in own["columns"]
     assert asking.post("run", {"revision": revision, "run": 8})[0] == 422
@@ -213,10 +214,8 @@ def test_a_run_is_told_with_its_command(asking: Asking) -> None:
 
 def test_imported_data_lie_over_ours(of_own: Asking, folder: Path) -> None:
     # Of one queue, whose name a file can have.
-    for path in (folder / "runs").iterdir():
-        if "pfifo_20ms" not in path.name:
-            shutil.rmtree(path)
-    (folder / NAME).unlink()
+    others = {name for name in Folder.open(folder).store.names() if "pfifo_20ms" not in name}
+    _core.Store.remove(folder / "segments", others)
     in_pages.sojourn("export", "flent", folder, folder=folder.parent)
     in_pages.sojourn("import", *sorted((folder / "flent").glob("*.flent.gz")), "-o", folder, folder=folder.parent)
     runs = of_own.runs()
@@ -235,29 +234,28 @@ def test_imported_data_lie_over_ours(of_own: Asking, folder: Path) -> None:
 def test_runs_that_come_later_are_seen(of_own: Asking, folder: Path) -> None:
     before = of_own.runs()
     assert of_own.runs()["revision"] == before["revision"]
-    path = next((folder / "runs").iterdir())
-    away = folder.parent / path.name
-    path.rename(away)
-    (folder / NAME).unlink()
-    fewer = of_own.runs()
-    assert (fewer["runs"], fewer["revision"]) == (7, before["revision"] + 1)
-    away.rename(path)
-    assert of_own.runs()["runs"] == 8
-    write(folder, Folder.open(folder).run_folders())
-    assert of_own.runs()["runs"] == 8
+    with Folder.create(folder, version=Folder.open(folder).version, command="x") as opened:
+        record = opened.records()[0]
+        key = RunKey(record.key.resolved.with_seed(99), record.key.engine, record.key.version)
+        opened.add(key, {name: record.table(name) for name in record.tables}, command="x")
+    more = of_own.runs()
+    assert (more["runs"], more["revision"]) == (9, before["revision"] + 1)
     status, content = of_own.post("run", {"revision": before["revision"], "run": 0})
     assert status == 422
     assert "load the page again" in content.decode()
 
 
-def test_a_damaged_run_is_named_and_the_others_shown(of_own: Asking, folder: Path) -> None:
-    (folder / NAME).unlink()
-    first = min((folder / "runs").iterdir())
-    (first / "scenario.json").write_text("{")
+def test_damage_is_named_and_the_other_runs_are_shown(of_own: Asking, folder: Path) -> None:
+    [file] = segments(folder)
+    with Folder.create(folder, version=Folder.open(folder).version, command="x") as opened:
+        record = opened.records()[0]
+        key = RunKey(record.key.resolved.with_seed(99), record.key.engine, record.key.version)
+        opened.add(key, {name: record.table(name) for name in record.tables}, command="x")
+    file.write_bytes(b"junk")
     runs = of_own.runs()
-    assert runs["runs"] == 7
+    assert runs["runs"] == 1
     (said,) = runs["damaged"]
-    assert first.name in said
+    assert str(file) in said
 
 
 def test_cells_of_one_name_that_differ_are_told_apart(tmp_path: Path) -> None:
@@ -343,7 +341,7 @@ def test_a_request_of_another_page_is_refused(asking: Asking) -> None:
         "report/leads.html",
         "report/up/secret.html",
         "runs/../../secret.html",
-        "index.parquet",
+        "segments/000001.runs",
         "manifest.json",
     ],
 )
@@ -356,50 +354,15 @@ def test_nothing_outside_the_folder_is_served(of_own: Asking, folder: Path, path
     assert "leads.html" not in of_own.runs()["reports"]
 
 
-def test_a_run_that_leads_out_of_the_folder_is_not_read(of_own: Asking, folder: Path) -> None:
-    first, second, third, *_ = sorted((folder / "runs").iterdir())
-    elsewhere = folder.parent / first.name
-    first.rename(elsewhere)
-    first.symlink_to(elsewhere)
-    table = second / "flows.parquet"
-    table.rename(folder.parent / "flows.parquet")
-    table.symlink_to(folder.parent / "flows.parquet")
-    os.mkfifo(third / "pipe")
+def test_a_segment_that_leads_out_of_the_folder_is_not_read(of_own: Asking, folder: Path) -> None:
+    [file] = segments(folder)
+    elsewhere = folder.parent / "elsewhere.runs"
+    file.rename(elsewhere)
+    file.symlink_to(elsewhere)
     runs = of_own.runs()
-    asked = {"revision": runs["revision"], "metric": "goodput(one)", "runs": [0, 1, 2, 3]}
-    last = of_own.lines("measure", asked)[-1]
-    assert [row[0] for row in last["rows"]] == [3]
-    assert sorted(re.sub(r".*(leads out|no plain file).*", r"\1", own["why"]) for own in last["wrong"]) == [
-        "leads out",
-        "no plain file",
-        "no plain file",
-    ]
-    # And so without an index.
-    (folder / NAME).unlink()
-    for own in serving(folder):
-        assert own.runs()["runs"] == 5
-        assert len(own.runs()["damaged"]) == 3
-
-
-@pytest.mark.parametrize("name", ["../../secret", "/etc", "..", "", ".", "a/../../b", "a\0b"])
-def test_an_index_does_not_lead_elsewhere(of_own: Asking, folder: Path, name: str) -> None:
-    index = pl.read_parquet(folder / NAME, memory_map=False)
-    names = [name, *index["run"][1:]]
-    index.with_columns(pl.Series("run", names), pl.lit("../../..").alias("folder")).write_parquet(folder / NAME)
-    # Whoever packs a folder for somebody else can write the checksum, too.
-    digest = hashlib.sha256((folder / NAME).read_bytes()).hexdigest()
-    (folder / CHECKSUM).write_text(f"{digest}  {NAME}\n")
-    asked = {"revision": of_own.runs()["revision"], "metric": "goodput(one)", "runs": [0, 1]}
-    last = of_own.lines("measure", asked)[-1]
-    assert [row[0] for row in last["rows"]] == [1]
-    assert "leads out" in last["wrong"][0]["why"]
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all"])
-def test_a_damaged_index_is_made_anew(of_own: Asking, folder: Path, content: bytes) -> None:
-    (folder / NAME).write_bytes(content)
-    assert of_own.runs()["runs"] == 8
-    assert (folder / NAME).read_bytes() == content
+    assert runs["runs"] == 0
+    (said,) = runs["damaged"]
+    assert "000001.runs" in said
 
 
 @pytest.mark.parametrize(

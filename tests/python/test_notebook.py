@@ -14,6 +14,7 @@ import pytest
 from rich.console import Console
 
 import sojourn
+from by_hand import exported
 from sojourn.core.store import Folder
 from sojourn.errors import ExperimentError, UsageError
 from sojourn.runner import progress
@@ -153,7 +154,8 @@ def test_what_was_set_beside_a_file_stands_above_it(tmp_path: Path, experiment: 
         "[experiment]",
     ]
     (run, *_) = read.only(rtt="10ms", qdisc="fifo").run(tmp_path / "r")
-    stored = sojourn.load(tmp_path / "r" / "runs" / run.key.folder_name / "scenario.json")
+    assert run.record is not None
+    stored = sojourn.load(exported(run.record, tmp_path / "one"))
     with pytest.raises(UsageError, match="was not read from an experiment file"):
         stored.toml()
 

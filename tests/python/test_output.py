@@ -73,7 +73,7 @@ def test_what_was_written_is_told_as_json(tmp_path: Path) -> None:
         return value
 
     assert told("report r") == {"pages": [{"markdown": "r/report.md", "html": "r/report.html"}]}
-    assert told("index r") == {"index": "r/index.parquet", "runs": 1}
+    assert "r/parquet/runs.parquet" in told("export parquet r")["files"]
     [file] = told("export flent r")["files"]
     assert (tmp_path / file).is_file()
     again = told(f"import {file} -o other")

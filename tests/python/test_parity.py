@@ -176,7 +176,7 @@ def test_any_two_engines_are_named_in_all_that_is_written() -> None:
     (cell,) = parity.as_json([pair], [])["cells"]
     assert cell["seeds"] == {"sim": 2, "live": 3}
     assert (cell["sim"]["mean"], cell["live"]["mean"]) == (47.0, 48.0)
-    assert "| cell | metric | simulator | range | live | range |" in parity.markdown([pair], [])
+    assert "| cell | metric | simulator | range | live engine | range |" in parity.markdown([pair], [])
     assert parity.USUAL.titles == ("the simulator", "Linux")
 
 
@@ -200,10 +200,10 @@ def test_the_page_names_the_engines_that_were_compared(tmp_path: Path) -> None:
     both = parity.both(runs, runs)
     write_page(tmp_path / "p.html", both, parity.compare(both, parity.Engines("sim", "live")))
     text = (tmp_path / "p.html").read_text()
-    assert "Parity: the simulator and live" in text
+    assert "Parity: the simulator and the live engine" in text
     assert ">the simulator</text>" in text
-    assert ">live</text>" in text
-    assert "<th>simulator</th><th>range</th><th>live</th>" in text
+    assert ">the live engine</text>" in text
+    assert "<th>simulator</th><th>range</th><th>live engine</th>" in text
     assert "Linux" not in text
 
 

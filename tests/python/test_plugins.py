@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 import sojourn
+from by_hand import exported
 from sojourn.core import listings
 from sojourn.core.store import Folder
 from sojourn.errors import ExperimentError, UsageError
@@ -67,7 +68,7 @@ def test_an_experiment_names_it_beside_itself_and_its_runs_can_be_made_again(lib
     assert f"plugin libramp.so {digest}" in ramp.key.version
     # There already; and again from what was stored.
     assert "2 of 2 runs are in" in call("run", library.parent / "ramp.toml", "-o", tmp_path / "results").stderr
-    again = call("run", ramp.path / "scenario.json", "-o", tmp_path / "again")
+    again = call("run", exported(ramp, tmp_path / "one"), "-o", tmp_path / "again")
     assert again.returncode == 0, again.stderr
     stored = Folder.open(tmp_path / "again").records()[0]
     assert stored.key.digest == ramp.key.digest

@@ -145,7 +145,7 @@ def test_the_command_beside_a_cell_makes_its_runs(tmp_path: Path) -> None:
     words = shlex.split(cell.again)
     assert words[:3] == ["sojourn", "run", "l4s-tests/s6"]
     sojourn(*words[1:], "-q", folder=tmp_path)
-    names = [sorted(path.name for path in Folder.open(tmp_path / own).run_folders()) for own in ("first", "again")]
+    names = [sorted(Folder.open(tmp_path / own).store.names()) for own in ("first", "again")]
     assert names[0] == names[1]
     assert len(names[0]) == 2
     # With --set, no file alone says what was run: the playground is not offered another experiment.

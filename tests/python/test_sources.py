@@ -13,7 +13,11 @@ CRATES = ROOT / "crates"
 BUILT = ROOT / "target" / "checked" / "lib_core.d"
 """Cargo's own list of the files that it compiled the extension from."""
 
-ENGINES = {"sim": {"sojourn-sim", "sojourn-plugin-host"}, "linux": {"sojourn-linux"}}
+ENGINES = {
+    "sim": {"sojourn-sim", "sojourn-plugin-host", "sojourn-store"},
+    "linux": {"sojourn-linux", "sojourn-plugin-host", "sojourn-store"},
+    "live": {"sojourn-live", "sojourn-store"},
+}
 
 
 def hashed(engine: str) -> set[Path]:

@@ -1,4 +1,5 @@
 import errno
+import hashlib
 import json
 import multiprocessing
 import os
@@ -9,11 +10,15 @@ from typing import Any, NoReturn
 
 import pytest
 
-from by_hand import a_key, a_scenario, frames
+import sojourn
+from by_hand import a_key, a_scenario, flip, frames, segments
 from conftest import Make
-from sojourn.core.store import FORMAT, Folder
-from sojourn.core.store.atomic import TEMPORARY, write_file, write_folder
-from sojourn.errors import StoreError
+from sojourn.core.store import FORMAT, Folder, RunKey
+from sojourn.core.store.atomic import TEMPORARY, write_file
+from sojourn.core.store.convert import convert
+from sojourn.core.store.verify import damages
+from sojourn.errors import StoreError, UsageError
+from sojourn.views.run import Run
 
 
 def folder_at(path: Path) -> Folder:
@@ -32,7 +37,6 @@ def test_a_run_comes_back_as_it_was_stored(tmp_path: Path, make_run: Make) -> No
     assert record.tables == run.tables
     for name in run.tables:
         assert record.table(name).equals(run.table(name))
-        assert record.scan(name).collect().equals(run.table(name))
 
 
 def test_what_identifies_a_run(make_run: Make) -> None:
@@ -40,12 +44,12 @@ def test_what_identifies_a_run(make_run: Make) -> None:
     assert one.digest == make_run().key.digest
     assert one.digest != make_run(seed=2).key.digest
     assert one.digest != make_run(qdisc="pfifo limit 10").key.digest
-    assert one.folder_name == f"by-hand_1-{one.digest}"
+    assert one.name == f"by-hand_1-{one.digest}"
 
 
 def test_a_label_becomes_a_safe_name() -> None:
     scenario = a_scenario(labels={"queue": "../fq codel(1q)", "rtt": "x" * 200})
-    name = a_key(scenario).folder_name
+    name = a_key(scenario).name
     assert "/" not in name
     assert " " not in name
     assert len(name) < 120
@@ -58,7 +62,8 @@ def test_another_format_is_refused(tmp_path: Path, other: int) -> None:
     (tmp_path / "r/manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(StoreError, match=f"has format {other}, and this Sojourn reads format {FORMAT}") as raised:
         Folder.open(tmp_path / "r")
-    assert "written by Sojourn 9" in (raised.value.help or "")
+    helps = {FORMAT - 1: "sojourn store convert", FORMAT + 1: "Sojourn 9 wrote it"}
+    assert helps[other] in (raised.value.help or "")
 
 
 def test_another_version_does_not_add_to_a_folder(tmp_path: Path) -> None:
@@ -91,25 +96,39 @@ def test_two_commands_do_not_write_into_one_folder(tmp_path: Path) -> None:
     folder_at(tmp_path / "r").close()
 
 
-@pytest.mark.parametrize("damage", ["truncated", "garbled", "missing", "head"])
-def test_a_damaged_file_is_named(tmp_path: Path, make_run: Make, damage: str) -> None:
+@pytest.mark.parametrize("place", [0.0, 0.3, 0.5, 0.9, 0.99, 1.0])
+def test_a_flipped_bit_is_named_and_the_same_command_heals(tmp_path: Path, make_run: Make, place: float) -> None:
     run = make_run()
     with folder_at(tmp_path / "r") as folder:
-        record = folder.add(run.key, frames(run), command="")
-    victim = record.path / ("scenario.json" if damage == "head" else "flows.parquet")
-    content = victim.read_bytes()
-    match damage:
-        case "truncated" | "head":
-            victim.write_bytes(content[: len(content) // 2])
-        case "garbled":
-            victim.write_bytes(bytes(len(content)))
-        case "missing":
-            victim.unlink()
-    with pytest.raises(StoreError, match="is damaged") as raised:
-        for found in Folder.open(tmp_path / "r").records():
-            found.table("flows")
-    assert str(victim) in raised.value.message
-    assert f"remove {record.path}" in (raised.value.help or "")
+        folder.add(run.key, frames(run), command="")
+    [file] = segments(tmp_path / "r")
+    flip(file, place)
+    found = list(damages(Folder.open(tmp_path / "r")))
+    # Without its footer a segment is as a killed command leaves it: its runs are found block by block.
+    assert place == 1.0 or str(file) in found[0].message
+    if place == 0.0:
+        # Of a file that does not begin as a segment nothing can be read.
+        with pytest.raises(StoreError, match="is not a segment") as raised:
+            Folder.open(tmp_path / "r").records()
+        assert "sojourn store prune --damaged" in (raised.value.help or "")
+        return
+    with folder_at(tmp_path / "r") as folder:
+        if run.key not in folder:
+            folder.add(run.key, frames(run), command="")
+        assert folder.record(run.key).table("flows").equals(run.table("flows"))
+
+
+def test_a_bit_flipped_in_one_run_leaves_the_others(tmp_path: Path, make_run: Make) -> None:
+    runs = [make_run(seed=seed) for seed in (1, 2, 3)]
+    for run in runs:
+        with folder_at(tmp_path / "r") as folder:
+            folder.add(run.key, frames(run), command="")
+    segments(tmp_path / "r")[1].write_bytes(b"")
+    with folder_at(tmp_path / "r") as folder:
+        assert [run.key in folder for run in runs] == [True, False, True]
+        assert folder.record(runs[2].key).table("flows").equals(runs[2].table("flows"))
+    with pytest.raises(StoreError, match="is not a segment that this version reads"):
+        Folder.open(tmp_path / "r").records()
 
 
 def refuse(code: int) -> Any:
@@ -117,19 +136,6 @@ def refuse(code: int) -> Any:
         raise OSError(code, os.strerror(code))
 
     return fail
-
-
-def test_a_full_disk_keeps_what_is_finished(tmp_path: Path, make_run: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = make_run(seed=1), make_run(seed=2)
-    with folder_at(tmp_path / "r") as folder:
-        folder.add(first.key, frames(first), command="")
-        monkeypatch.setattr("os.fsync", refuse(errno.ENOSPC))
-        with pytest.raises(StoreError, match="the disk is full") as raised:
-            folder.add(second.key, frames(second), command="")
-        assert "finished runs are kept" in (raised.value.help or "")
-        monkeypatch.undo()
-        assert [r.key for r in folder.records()] == [first.key]
-        assert not list((tmp_path / "r/runs").glob(f"{TEMPORARY}*"))
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,33 +148,104 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyt
     assert target.read_bytes() == b"old"
 
 
-def write_for_ever(path: Path) -> None:
-    for number in range(10**9):
-        write_folder(path / f"run-{number}", {f"{n}.parquet": os.urandom(200_000) for n in range(4)})
+def write_for_ever(path: Path, run: Run) -> None:
+    tables = frames(run)
+    with folder_at(path) as folder:
+        for seed in range(10**9):
+            key = RunKey(run.key.resolved.with_seed(seed), run.key.engine, run.key.version)
+            folder.add(key, tables, command="")
 
 
-def test_kill_9_leaves_nothing_half_written_that_is_read(tmp_path: Path) -> None:
-    folder_at(tmp_path / "r").close()
-    runs = tmp_path / "r/runs"
+def test_kill_9_leaves_nothing_half_written_that_is_read(tmp_path: Path, make_run: Make) -> None:
+    run, known = make_run(), 0
     for _ in range(3):
-        writer = multiprocessing.get_context("fork").Process(target=write_for_ever, args=(runs / str(time.time()),))
+        writer = multiprocessing.get_context("fork").Process(target=write_for_ever, args=(tmp_path / "r", run))
         writer.start()
         deadline = time.monotonic() + 10
-        while not list(runs.glob("*/run-1")) and time.monotonic() < deadline:
-            time.sleep(0.01)
+        while time.monotonic() < deadline:
+            time.sleep(0.05)
+            if (tmp_path / "r/manifest.json").exists() and len(Folder.open(tmp_path / "r").store) > known + 1:
+                break
         os.kill(writer.pid or 0, signal.SIGKILL)
         writer.join()
-    whole = [p for p in runs.glob("*/run-*") if not p.name.startswith(TEMPORARY)]
-    assert whole
-    for path in whole:
-        assert [f.stat().st_size for f in path.iterdir()] == [200_000] * 4
+        records = Folder.open(tmp_path / "r").records()
+        assert len(records) > known
+        known = len(records)
+        for record in records:
+            assert record.table("flows").equals(run.table("flows"))
+    with folder_at(tmp_path / "r") as folder:
+        assert len(folder.store) == known
+    assert list(damages(Folder.open(tmp_path / "r"))) == []
 
 
 def test_what_a_killed_command_left_is_swept_and_never_read(tmp_path: Path) -> None:
     folder_at(tmp_path / "r").close()
     rest = tmp_path / "r/runs" / f"{TEMPORARY}run-x"
-    rest.mkdir()
-    (rest / "flows.parquet").write_bytes(b"half")
+    rest.mkdir(parents=True)
+    (rest / "client.pcap").write_bytes(b"half")
     assert Folder.open(tmp_path / "r").records() == []
     folder_at(tmp_path / "r").close()
     assert not rest.exists()
+
+
+def test_more_of_a_run_takes_the_place_of_less(tmp_path: Path) -> None:
+    experiment = sojourn.Experiment.dumbbell(duration="1s", keep="summary")
+    [run] = sojourn.Campaign.of(experiment, folder=tmp_path / "r").run()
+    assert sorted(run.tables) == ["events", "histograms", "totals"]
+    assert run.metric("goodput(cubic)") > 0
+    with pytest.raises(UsageError, match="flows"):
+        run.table("flows")
+    more = sojourn.Experiment.dumbbell(duration="1s", keep="series")
+    campaign = sojourn.Campaign.of(more, folder=tmp_path / "r")
+    assert len(campaign.plan().missing) == 1
+    [again] = campaign.run()
+    assert again.key.digest == run.key.digest
+    assert "flows" in again.tables
+    assert "flow_state" not in again.tables
+    assert sojourn.Campaign.of(experiment, folder=tmp_path / "r").plan().missing == []
+    [only] = sojourn.open(tmp_path / "r")
+    assert only.tables == again.tables
+
+
+def test_a_link_in_the_place_of_a_segment_is_not_followed(tmp_path: Path, make_run: Make) -> None:
+    run = make_run()
+    for name in ("r", "other"):
+        with folder_at(tmp_path / name) as folder:
+            folder.add(run.key, frames(run), command="")
+    [file] = segments(tmp_path / "r")
+    file.unlink()
+    file.symlink_to(segments(tmp_path / "other")[0])
+    with pytest.raises(StoreError, match="segments"):
+        Folder.open(tmp_path / "r").records()
+
+
+def test_an_older_folder_is_converted(tmp_path: Path) -> None:
+    """The folder is as Sojourn 0.2 wrote it: a folder a run, with a Parquet file a table."""
+    [run] = sojourn.Campaign.of(sojourn.Experiment.dumbbell(duration="1s")).run()
+    place = tmp_path / "old/runs/dumbbell_1-0123456789ab"
+    place.mkdir(parents=True)
+    manifest = {"format": 2, "version": "0.2.0+x", "command": "sojourn run x"}
+    (tmp_path / "old/manifest.json").write_text(json.dumps(manifest))
+    stated = {}
+    for name in run.tables:
+        file = place / f"{name}.parquet"
+        run.table(name).write_parquet(file)
+        stated[name] = {"rows": run.table(name).height, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()}
+    (place / "setup.log").write_text(
+        "# bottleneck.down.qdisc\nqdisc fq_codel 8001:\n\n# bottleneck.up.qdisc\nqdisc pfifo"
+    )
+    head = {"label": run.label, "engine": "sim", "version": "0.2.0+x", "command": "sojourn run x", "tables": stated}
+    (place / "scenario.json").write_text(json.dumps(head | {"scenario": run.scenario}))
+    failures: list[StoreError] = []
+    assert convert(tmp_path / "old", tmp_path / "new", command="convert", failed=failures.append) == 1
+    assert failures == []
+    [record] = Folder.open(tmp_path / "new").records()
+    assert record.brief.version == "0.2.0+x"
+    for name in run.tables:
+        if name != "tc":
+            assert record.table(name).equals(run.table(name))
+    assert record.text("setup.log").decode().startswith("# bottleneck.down.qdisc\nqdisc fq_codel 8001:")
+    assert record.answers is not None
+    (place / "flows.parquet").write_bytes(b"PAR1")
+    assert convert(tmp_path / "old", tmp_path / "newer", command="convert", failed=failures.append) == 0
+    assert "SHA-256" in failures[0].message

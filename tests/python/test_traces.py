@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 import sojourn
+from by_hand import exported
+from sojourn.core.store import Folder
 from test_cli import sojourn as typed
 
 EXPERIMENT = """
@@ -53,7 +55,8 @@ def test_the_run_holds_its_trace_and_can_be_made_again_without_the_file(tmp_path
     first, again = tmp_path / "r", tmp_path / "again"
     assert typed("run", str(file), "-o", str(first), "--seeds", "1").returncode == 0
     (tmp_path / "even.down").unlink()
-    [stored] = first.glob("runs/*/scenario.json")
+    [record] = Folder.open(first).records()
+    stored = exported(record, tmp_path / "one")
     assert json.loads(stored.read_text())["scenario"]["traces"] == [" ".join(["1"] * 1000)]
     ran = typed("run", str(stored), "-o", str(again))
     assert ran.returncode == 0, ran.stderr

@@ -106,6 +106,9 @@ impl Capabilities {
         for hop in &scenario.hops {
             let place = Place::Hop(hop.name.clone());
             missing.need(stack(&hop.stack), &place);
+            if let Some(by) = hop.by {
+                missing.need(Feature::HopsBy(by), &place);
+            }
             if hop.host_nic {
                 missing.need(Feature::HostNic, &place);
             }
@@ -119,6 +122,9 @@ impl Capabilities {
         for flow in &scenario.flows {
             let place = Place::Flow(flow.name.clone());
             missing.need(stack(&flow.stack), &place);
+            if let Some(by) = flow.by {
+                missing.need(Feature::HostsBy(by), &place);
+            }
             missing.traffic(&flow.traffic, &place);
         }
         for event in &scenario.events {

@@ -2,7 +2,7 @@
 
 use super::keys::{Key, Section, Ty};
 use sojourn_model::limits::{self, Counts, Times};
-use sojourn_model::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
+use sojourn_model::{By, ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 
 const fn key(name: &'static str, ty: Ty, doc: &'static str) -> Key {
     Key { name, ty, default: None, required: false, doc }
@@ -107,6 +107,13 @@ pub(crate) static EXPERIMENT: Section = Section {
         ),
         default("source", Ty::Text, "", "Where it comes from."),
         default("about", Ty::Text, "", "What it is about, for lists of suites."),
+        default(
+            "keep",
+            Ty::Choice(&["summary", "series", "all"]),
+            "all",
+            "How much of each run a results folder keeps: the answers, counters and distributions; or also the tables over \
+             time, without those of controllers (`state.NAME`); or all tables.",
+        ),
         key(
             "plugins",
             Ty::List(&Ty::Text),
@@ -159,6 +166,11 @@ pub(crate) static PING: Section = Section {
         key("rtt", DELAY, "Its own base RTT; that of the hop unless given."),
         key("hops", NAMES, "Which hops it passes; all unless given."),
         key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
+        key(
+            "by",
+            Ty::Choice(By::NAMES),
+            "Who carries out its hosts: `kernel`, a real kernel, or `sojourn`, a model. Without it the engine chooses. With the engine linux both can share queues that are by sojourn.",
+        ),
         key("ip", IP, "Its version of IP; the experiment's unless given."),
         key(
             "delays",
@@ -179,6 +191,11 @@ pub(crate) static HOP: Section = Section {
             "stack",
             Ty::Stack,
             "The stack whose disciplines stand here; the experiment's unless given.",
+        ),
+        key(
+            "by",
+            Ty::Choice(By::NAMES),
+            "Who carries out its queues and links: `sojourn`, this program, or `kernel`. Without it the engine chooses. The engine linux has both, all hops of a run by the same.",
         ),
         key("rtt", DELAY, "Base RTT."),
         default(
@@ -462,6 +479,11 @@ pub(crate) static FLOW: Section = Section {
         key("group", Ty::Name, "The group that metrics may name as one."),
         default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a flow out."),
         key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
+        key(
+            "by",
+            Ty::Choice(By::NAMES),
+            "Who carries out its hosts: `kernel`, a real kernel, or `sojourn`, a model. Without it the engine chooses. With the engine linux both can share queues that are by sojourn.",
+        ),
         key(
             "ip",
             IP,

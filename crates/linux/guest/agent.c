@@ -159,6 +159,8 @@ static uint64_t epoch, length, step, real_offset;
 static int epoll, log_fd = -1, stamps_fd, clock_fd;
 static FILE *samples;
 static const char *here = "";
+/* Where the clock's beginning is agreed upon with whoever carries the frames; nowhere if nobody does. */
+static const char *beginning_ns, *beginning_device;
 static char bulk[1 << 18];
 static char *log_path = FOLDER "/log";
 
@@ -1588,6 +1590,41 @@ static void name_space(const char *name) {
 	write_text("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
 }
 
+/* The namespace of the kernel's start, in which its cards are, gets a name. */
+static void name_first(const char *name) {
+	char path[128];
+	snprintf(path, sizeof path, "/run/netns/%s", name);
+	int fd = open(path, O_CREAT | O_RDONLY | O_CLOEXEC, 0600);
+	if (fd < 0) fail("%s", path);
+	close(fd);
+	if (mount("/proc/self/ns/net", path, 0, MS_BIND, 0)) fail("naming a namespace");
+	here = name;
+}
+
+/* Agrees on when the run's clock begins with whoever carries the cards' frames: proposes a time, with the time of the proposal,
+ * and takes the answer's, which may be later where there are other guests. The frames' type is one of those for local experiments
+ * (IEEE 802). */
+static uint64_t agree_on_beginning(const char *ns, const char *device, uint64_t proposed) {
+	struct { uint8_t to[6], from[6]; uint16_t type; char magic[8]; uint64_t now, begins; char rest[20]; } __attribute__((packed)) answer, frame = {
+		.to = {255, 255, 255, 255, 255, 255}, .from = {2}, .type = htons(0x88b5), .magic = "sojourn"};
+	enter(ns);
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
+	/* A bridge leaves frames to those alone who ask for every protocol; these see what they send, too. */
+	struct sockaddr_ll source, where = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = (int)if_nametoindex(device), .sll_halen = 6};
+	if (fd < 0 || !where.sll_ifindex) fail("a packet socket on %s", device);
+	if (bind(fd, (void *)&where, sizeof where)) fail("a packet socket on %s", device);
+	frame.begins = proposed;
+	frame.now = clock_ns(CLOCK_MONOTONIC);
+	if (sendto(fd, &frame, sizeof frame, 0, (void *)&where, sizeof where) != sizeof frame) fail("the frame with the beginning of the clock");
+	do {
+		socklen_t size = sizeof source;
+		answer.now = 0;
+		if (recvfrom(fd, &answer, sizeof answer, 0, (void *)&source, &size) < 0) fail("no answer about the beginning of the clock");
+	} while (source.sll_pkttype == PACKET_OUTGOING || memcmp(answer.magic, frame.magic, sizeof frame.magic) || answer.now != frame.now);
+	close(fd);
+	return answer.begins;
+}
+
 /* A file of the run's folder with what a flow does by the clock; none by the name "-". */
 static FILE *open_list(const char *name) {
 	char path[128];
@@ -1621,6 +1658,8 @@ static void read_plan(void) {
 		if (!strcmp(word[0], "length")) length = number_of(word[1]);
 		else if (!strcmp(word[0], "step")) step = number_of(word[1]);
 		else if (!strcmp(word[0], "namespace")) name_space(word[1]);
+		else if (!strcmp(word[0], "first")) name_first(word[1]);
+		else if (!strcmp(word[0], "beginning")) beginning_ns = word[1], beginning_device = word[2];
 		else if (!strcmp(word[0], "run")) run(word[1], word + 2);
 		else if (!strcmp(word[0], "offloads")) offloads_off(word[1], word[2]);
 		else if (!strcmp(word[0], "set")) {
@@ -1881,6 +1920,7 @@ int main(void) {
 
 	/* The run's clock begins at a whole second. */
 	epoch = (clock_ns(CLOCK_MONOTONIC) / 1000000000u + 1) * 1000000000u;
+	if (beginning_ns) epoch = agree_on_beginning(beginning_ns, beginning_device, epoch);
 	real_offset = epoch + (clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC));
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 	watch(timer, EPOLLIN, UINT64_MAX);

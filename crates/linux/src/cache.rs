@@ -46,6 +46,9 @@ pub struct Kernel {
     /// Whether programs of the machine can run on it: its configuration bounds how many processes there are.
     #[serde(skip)]
     pub programs: bool,
+    /// Whether it can have network cards that lead out of it in its own virtual time.
+    #[serde(skip)]
+    pub cards: bool,
     /// The program itself.
     #[serde(skip)]
     pub program: PathBuf,
@@ -135,7 +138,9 @@ pub fn kernels(folder: &Path) -> Vec<Kernel> {
             let mut kernel: Kernel = serde_json::from_str(&text).ok()?;
             kernel.program = path.join("linux");
             let config = std::fs::read_to_string(path.join("config")).unwrap_or_default();
-            kernel.programs = config.lines().any(|line| line == "CONFIG_CGROUP_PIDS=y");
+            let has = |option: &str| config.lines().any(|line| line == option);
+            kernel.programs = has("CONFIG_CGROUP_PIDS=y");
+            kernel.cards = has("CONFIG_VIRTIO_UML=y") && has("CONFIG_VIRTIO_NET=y");
             kernel.program.is_file().then_some(kernel)
         })
         .collect();
@@ -198,6 +203,7 @@ mod tests {
             accecn: None,
             repeatable: None,
             programs: false,
+            cards: false,
             program: PathBuf::new(),
         }
     }

@@ -4,7 +4,7 @@
 //! space. On two cores each handing over wakes a core that sleeps; on one it is a switch. So a guest stays on one core:
 //! the one with the fewest guests of this process.
 
-use rustix::thread::{CpuSet, sched_getaffinity};
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::sync::{Mutex, PoisonError};
 
 /// Guests of this process, by core.
@@ -28,9 +28,31 @@ impl Core {
         Some(Self(core))
     }
 
+    /// Keeps this thread on it, too, as long as what this returns lives.
+    pub(crate) fn stay(&self) -> Staying {
+        let before = sched_getaffinity(None).ok();
+        let mut one = CpuSet::new();
+        one.set(self.0);
+        // Where that is not allowed, all is slower and nothing else.
+        let _ = sched_setaffinity(None, &one);
+        Staying(before)
+    }
+
     /// Its number.
     pub(crate) fn number(&self) -> usize {
         self.0
+    }
+}
+
+/// A thread that stays on a core; with this value that ends.
+#[derive(Debug)]
+pub(crate) struct Staying(Option<CpuSet>);
+
+impl Drop for Staying {
+    fn drop(&mut self) {
+        if let Some(before) = &self.0 {
+            let _ = sched_setaffinity(None, before);
+        }
     }
 }
 

@@ -9,12 +9,13 @@ use crate::asked::Answers;
 use crate::cache::Kernel;
 use crate::cores::Core;
 use crate::patience::{Patience, taken_by};
-use crate::plan::Plan;
+use crate::plan::{CARDS, Plan};
 use crate::programs;
 use crate::samples::{Sample, Samples};
 use crate::tools::Agent;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
 use sojourn_engine::{RunError, Watch};
+use sojourn_guests::{Calendar, Plugged, World};
 use sojourn_model::Scenario;
 use sojourn_units::Span;
 use std::fs::{self, File};
@@ -23,9 +24,14 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::thread::JoinHandle;
 use std::time::Duration;
 use tempfile::TempDir;
 
+/// The guest's time of day when it boots, nanoseconds since 1970.
+pub(crate) const BEGINNING: u64 = 1_700_000_000_000_000_000;
+/// The clock that jumps from timer to timer.
+pub(crate) const OWN_CLOCK: &str = "time-travel=inf-cpu";
 /// How often the guest is looked at.
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// After how many looks the CPU time that it takes is looked at, where it has programs.
@@ -66,21 +72,34 @@ pub struct Outcome {
 /// A running guest; ends with this value.
 pub(crate) struct Guest {
     pub(crate) child: Child,
-    /// What lives as long: the core that it stays on, the folder of its memory.
-    _held: (Option<Core>, Option<TempDir>),
+    /// The folder of its memory, which lives as long.
+    _memory: Option<TempDir>,
+}
+
+/// What a kernel is started with.
+#[derive(Clone, Copy)]
+pub(crate) struct Boot<'a> {
+    /// Its folder, to which it writes; its console is the file `console` there.
+    pub(crate) at: &'a Path,
+    /// The paths of the host that it may read besides, with colons between them.
+    pub(crate) reads: &'a str,
+    /// What its random numbers come from.
+    pub(crate) seed: u64,
+    /// What its command line says of its clock and its cards.
+    pub(crate) clock: &'a [String],
+    /// The core that it stays on.
+    pub(crate) core: Option<&'a Core>,
 }
 
 impl Guest {
-    /// Starts a kernel with this init in a folder, to which it writes; `reads` are the paths of the host that it may read
-    /// besides, `input` its standard input. Its console is the file `console` there.
+    /// Starts a kernel with this init, and `input` as its standard input.
     pub(crate) fn start(
         kernel: &Path,
         agent: &Agent,
-        at: &Path,
-        reads: &str,
-        seed: u64,
+        boot: &Boot<'_>,
         input: Stdio,
     ) -> Result<Self, std::io::Error> {
+        let at = boot.at;
         let console = File::create(at.join("console"))?;
         let errors = console.try_clone()?;
         // The guest's memory is a file without a name: better in memory than on a disk, and in a folder of its own.
@@ -90,7 +109,8 @@ impl Guest {
         command
             .args([MEMORY, "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"])
             .arg(format!("init={}", agent.init.display()))
-            .args(["time-travel=inf-cpu", "time-travel-start=1700000000000000000"])
+            .args(boot.clock)
+            .arg(format!("time-travel-start={BEGINNING}"))
             // Where kernel and host can: system calls of the guest's programs without a stop under ptrace.
             .arg("seccomp=auto")
             .args(["con=null", "con0=null,fd:1", "con1=null", "umid=guest", "uml_dir=uml/"])
@@ -98,19 +118,18 @@ impl Guest {
             .env_clear()
             .env("TMPDIR", memory)
             .env("LD_PRELOAD", &agent.preload)
-            .env("SOJOURN_SEED", seed.to_string())
+            .env("SOJOURN_SEED", boot.seed.to_string())
             .env("SOJOURN_PARENT", std::process::id().to_string())
-            .env("SOJOURN_READS", reads)
+            .env("SOJOURN_READS", boot.reads)
             .env("SOJOURN_WRITES", format!("{}:{}", at.display(), memory.display()))
             .stdin(input)
             .stdout(console)
             .stderr(errors)
             .process_group(0);
-        let core = Core::take();
-        if let Some(core) = &core {
+        if let Some(core) = boot.core {
             command.env("SOJOURN_CORE", core.number().to_string());
         }
-        Ok(Self { child: command.spawn()?, _held: (core, shared) })
+        Ok(Self { child: command.spawn()?, _memory: shared })
     }
 }
 
@@ -156,19 +175,8 @@ pub(crate) fn folder(parent: &Path) -> Result<TempDir, std::io::Error> {
     tempfile::Builder::new().prefix(&format!("{PREFIX}{}-", std::process::id())).tempdir_in(parent)
 }
 
-/// Carries out a plan, whose text is this; the files that it names are its.
-pub fn run(
-    kernel: &Kernel,
-    agent: &Agent,
-    text: &str,
-    plan: &Plan,
-    scenario: &Scenario,
-    watch: &dyn Watch,
-) -> Result<Outcome, RunError> {
-    let failed = |what: &str, e: &std::io::Error| RunError::Failed(format!("{what}: {e}"));
-    let folder =
-        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guest", &e))?;
-    let at = folder.path();
+/// Puts a plan of this text, and its files, into a guest's folder.
+fn put_plan(at: &Path, text: &str, plan: &Plan) -> Result<(), RunError> {
     fs::write(at.join("plan"), text).map_err(|e| failed("cannot write the guest's plan", &e))?;
     for list in &plan.lists {
         fs::write(at.join(&list.name), list.bytes())
@@ -178,20 +186,173 @@ pub fn run(
         fs::write(at.join(&order.name), &order.bytes)
             .map_err(|e| failed("cannot write what a program is started with", &e))?;
     }
-    // What it asks comes by its standard input, which is a socket.
-    let (answers, input) = match Answers::of(scenario) {
-        None => (None, Stdio::null()),
-        Some(answers) => {
-            let asked = UnixStream::pair().and_then(|pair| {
-                std::os::unix::fs::symlink("-", at.join("answer"))?;
-                Ok(pair)
-            });
-            let (ours, theirs) = asked.map_err(|e| failed("cannot be asked by the guest", &e))?;
-            (Some(answers.serve(ours)), Stdio::from(OwnedFd::from(theirs)))
-        }
+    Ok(())
+}
+
+/// What the guest asks comes by its standard input, which is a socket: who answers, and the guest's end.
+fn answering(
+    at: &Path,
+    scenario: &Scenario,
+) -> Result<(Option<JoinHandle<Answers>>, Stdio), RunError> {
+    let Some(answers) = Answers::of(scenario) else { return Ok((None, Stdio::null())) };
+    let asked = UnixStream::pair().and_then(|pair| {
+        std::os::unix::fs::symlink("-", at.join("answer"))?;
+        Ok(pair)
+    });
+    let (ours, theirs) = asked.map_err(|e| failed("cannot be asked by the guest", &e))?;
+    Ok((Some(answers.serve(ours)), Stdio::from(OwnedFd::from(theirs))))
+}
+
+fn failed(what: &str, e: &std::io::Error) -> RunError {
+    RunError::Failed(format!("{what}: {e}"))
+}
+
+/// What a guest has left in its folder.
+fn read_samples(at: &Path, scenario: &Scenario) -> Result<Samples, RunError> {
+    let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
+    let samples = Samples::read(&text).map_err(RunError::Failed)?;
+    if let Some((flow, client, what)) = &samples.failed {
+        return Err(RunError::Environment {
+            why: fault(scenario, *flow, *client, what, &samples),
+            help: EXPECTED.to_owned(),
+        });
+    }
+    if let Some(error) = &samples.error {
+        let log = fs::read_to_string(at.join("log")).unwrap_or_default();
+        return Err(RunError::Failed(format!("in the guest: {error}: {}", log.trim())));
+    }
+    Ok(samples)
+}
+
+/// A guest with two cards: its kernel, its plan and its part of the scenario.
+pub(crate) struct Carded<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) plan: Plan,
+    pub(crate) own: Scenario,
+}
+
+/// Carries out plans in guests with two cards each. This process is their clock and their wires. Returns the samples of each.
+pub(crate) fn run_around(
+    agent: &Agent,
+    carded: &[Carded<'_>],
+    sharing: bool,
+    world: &mut impl World,
+    watch: &dyn Watch,
+) -> Result<Vec<(Samples, Option<Answers>)>, RunError> {
+    let folder =
+        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guests", &e))?;
+    let limits = carded.iter().filter_map(|guest| programs::cpu_limit(&guest.own));
+    let patience = limits.map(|(_, limit)| limit).max().unwrap_or(PATIENCE);
+    let plugged =
+        carded.iter().map(|guest| Plugged { name: guest.kernel.label(), cards: CARDS.to_vec() });
+    let plugged: Vec<Plugged> = plugged.collect();
+    let calendar = Calendar::new(folder.path(), &plugged, BEGINNING, patience.as_secs());
+    let calendar = if sharing { calendar.and_then(Calendar::sharing) } else { calendar };
+    let mut calendar = calendar.map_err(|e| RunError::Failed(e.to_string()))?;
+    let core = Core::take();
+    let (mut guests, mut answering_threads) = (Vec::new(), Vec::new());
+    let place = |number: usize| folder.path().join(format!("guest{number}"));
+    for (number, Carded { kernel, plan, own }) in carded.iter().enumerate() {
+        let at = place(number);
+        fs::create_dir(&at).map_err(|e| failed("no folder for the guest", &e))?;
+        put_plan(&at, &plan.text, plan)?;
+        let (answers, input) = answering(&at, own)?;
+        // The calendar's sockets are in the folder above.
+        let clock: Vec<String> = calendar.arguments(number, "../");
+        let reads = reads(kernel, agent, own);
+        // Different guests draw different numbers.
+        let seed = own.seed ^ (number as u64) << 32;
+        let boot = Boot { at: &at, reads: &reads, seed, clock: &clock, core: core.as_ref() };
+        let guest = Guest::start(&kernel.program, agent, &boot, input)
+            .map_err(|e| failed("cannot start the kernel", &e))?;
+        guests.push(guest);
+        answering_threads.push(answers);
+    }
+    let mut gone = None;
+    let ended = {
+        // Guests and calendar hand over to each other at each message: on one core that is a switch.
+        let _stay = core.as_ref().map(Core::stay);
+        // One that ends before it connects to the clock says nothing.
+        calendar.run(&mut Watched(world, || {
+            gone = guests.iter_mut().position(|g| matches!(g.child.try_wait(), Ok(Some(_))));
+            gone.is_none()
+        }))
     };
+    drop(guests);
+    let answers = answering_threads.into_iter().map(|serving| serving.and_then(|s| s.join().ok()));
+    let answers: Vec<Option<Answers>> = answers.collect();
+    // What a guest says of itself tells more than how its clock ended.
+    let samples = (0..carded.len()).map(|i| read_samples(&place(i), &carded[i].own));
+    let samples: Vec<Samples> = samples.collect::<Result<_, _>>()?;
+    let undone = samples.iter().position(|samples| !samples.done);
+    let words = |guest: usize| last_words(&place(guest));
+    match (ended, undone) {
+        (Ok(()), None) => Ok(samples.into_iter().zip(answers).collect()),
+        (Ok(()), Some(guest)) => {
+            let (name, last) = (carded[guest].kernel.label(), calendar.last(guest));
+            let (now, words) = (calendar.now() as f64 / 1e9, words(guest));
+            Err(RunError::Failed(format!(
+                "the guest {name} ended early, {now} s after its start; its last message was {last}: {words}"
+            )))
+        }
+        (Err(sojourn_guests::Error::GivenUp(_)), _) if gone.is_none() && watch.cancelled() => {
+            Err(RunError::Cancelled)
+        }
+        (Err(error), undone) => {
+            let guest = gone.or(undone).unwrap_or(0);
+            let name = carded[guest].kernel.label();
+            Err(RunError::Failed(format!("{error}; the guest {name}: {}", words(guest))))
+        }
+    }
+}
+
+/// A world that goes on as long as somebody else says so, too.
+struct Watched<'a, W, F>(&'a mut W, F);
+
+impl<W: World, F: FnMut() -> bool> World for Watched<'_, W, F> {
+    fn next(&mut self) -> u64 {
+        self.0.next()
+    }
+
+    fn advance(&mut self, now: u64) -> Result<(), String> {
+        self.0.advance(now)
+    }
+
+    fn arrived(&mut self) -> Option<(usize, Vec<u8>)> {
+        self.0.arrived()
+    }
+
+    fn sent(&mut self, now: u64, card: usize, frame: Vec<u8>) -> Result<(), String> {
+        self.0.sent(now, card, frame)
+    }
+
+    fn goes_on(&mut self, now: u64) -> bool {
+        self.0.goes_on(now) && (self.1)()
+    }
+}
+
+/// How long a guest without programs may be silent.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Carries out a plan, whose text is this; the files that it names are its.
+pub fn run(
+    kernel: &Kernel,
+    agent: &Agent,
+    text: &str,
+    plan: &Plan,
+    scenario: &Scenario,
+    watch: &dyn Watch,
+) -> Result<Outcome, RunError> {
+    let folder =
+        folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guest", &e))?;
+    let at = folder.path();
+    put_plan(at, text, plan)?;
+    let (answers, input) = answering(at, scenario)?;
     let reads = reads(kernel, agent, scenario);
-    let mut guest = Guest::start(&kernel.program, agent, at, &reads, scenario.seed, input)
+    let (own_clock, core) = ([OWN_CLOCK.to_owned()], Core::take());
+    let seed = scenario.seed;
+    let boot = Boot { at, reads: &reads, seed, clock: &own_clock, core: core.as_ref() };
+    let mut guest = Guest::start(&kernel.program, agent, &boot, input)
         .map_err(|e| failed("cannot start the kernel", &e))?;
     let mut patience =
         programs::cpu_limit(scenario).map(|(flow, limit)| (flow, limit, Patience::new(limit)));
@@ -225,18 +386,7 @@ pub fn run(
     drop(guest);
     // All that held the other end of the socket is gone, so that there are no more questions.
     let answers = answers.and_then(|serving| serving.join().ok());
-    let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
-    let samples = Samples::read(&text).map_err(RunError::Failed)?;
-    if let Some((flow, client, what)) = &samples.failed {
-        return Err(RunError::Environment {
-            why: fault(scenario, *flow, *client, what, &samples),
-            help: EXPECTED.to_owned(),
-        });
-    }
-    if let Some(error) = &samples.error {
-        let log = fs::read_to_string(at.join("log")).unwrap_or_default();
-        return Err(RunError::Failed(format!("in the guest: {error}: {}", log.trim())));
-    }
+    let samples = read_samples(at, scenario)?;
     if !samples.done {
         return Err(RunError::Failed(format!("the guest ended early: {}", last_words(at))));
     }

@@ -11,6 +11,7 @@
 //! anything runs.
 
 mod addresses;
+mod around;
 mod asked;
 mod bypass;
 pub mod cache;
@@ -39,10 +40,12 @@ mod words;
 
 pub use cache::{Kernel, UnknownKernel};
 
+use plan::Wires;
 use sojourn_capture::Point;
 use sojourn_engine::{Capabilities, Clock, Engine, Facts, RunError, Watch};
-use sojourn_model::{ElementKind, Feature, RuleKind, Scenario, TrafficKind, Unsupported};
-use sojourn_results::{EngineId, Run};
+use sojourn_model::{By, ElementKind, Feature, RuleKind, Scenario, TrafficKind, Unsupported};
+use sojourn_results::{EngineId, Run, Table};
+use sojourn_sim::Sim;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,6 +57,10 @@ pub struct Linux {
     chosen: Option<usize>,
     /// Where they and the programs beside them are, or why nobody knows.
     cache: Result<PathBuf, String>,
+    /// Carries out hops and hosts that are by Sojourn.
+    sim: Sim,
+    /// Whether guests that can share the calendar's memory do.
+    sharing: bool,
 }
 
 /// The engine's name.
@@ -64,12 +71,24 @@ impl Linux {
     pub fn new() -> Self {
         let cache = cache::folder();
         let kernels = cache.as_deref().map(cache::kernels).unwrap_or_default();
-        Self { kernels, chosen: None, cache }
+        Self { kernels, chosen: None, cache, sim: Sim::new(), sharing: true }
     }
 
     /// With these kernels, and the programs that are in the user's cache.
     pub fn with_kernels(kernels: Vec<Kernel>) -> Self {
-        Self { kernels, chosen: None, cache: cache::folder() }
+        Self { kernels, chosen: None, cache: cache::folder(), sim: Sim::new(), sharing: true }
+    }
+
+    /// With this simulator between its kernels, and what was added to it.
+    #[must_use]
+    pub fn with_sim(self, sim: Sim) -> Self {
+        Self { sim, ..self }
+    }
+
+    /// With kernels that keep their time by messages alone, as those before 6.11 do: the same results, at twice the cost.
+    #[must_use]
+    pub fn by_messages(self) -> Self {
+        Self { sharing: false, ..self }
     }
 
     /// On this kernel, by its name, its id or its hash.
@@ -166,7 +185,29 @@ fn capabilities(kernels: &[Kernel]) -> Capabilities {
         Feature::RelativeEvents,
         Feature::Capture,
     ]);
+    for by in By::ALL {
+        able.extend([Feature::HopsBy(*by), Feature::HostsBy(*by)]);
+    }
     able
+}
+
+/// The simulator's tables with those of a kernel's flows.
+fn together(simulated: Vec<Table>, mut own: Vec<Table>) -> Vec<Table> {
+    let mut all: Vec<Table> = simulated
+        .into_iter()
+        .map(|table| {
+            let name = table.schema().name;
+            let Some(place) = own.iter().position(|other| other.schema().name == name) else {
+                return table;
+            };
+            let both = table.followed_by(&own.remove(place));
+            // Those that are written step by step.
+            let is_timed = matches!(name, "flows" | "flow_state" | "limits" | "events");
+            if is_timed { both.in_order_of("t_s") } else { both }
+        })
+        .collect();
+    all.append(&mut own);
+    all
 }
 
 impl Engine for Linux {
@@ -182,18 +223,27 @@ impl Engine for Linux {
         Facts::new("Linux", Clock::Virtual, ports::SENDER_PORT as u16).with_kernels()
     }
 
-    /// The kernel, and the plan with the programs that carry it out. What is refused has no plan.
+    /// The kernels, and the plans with the programs that carry them out. A refused scenario has none.
     fn identity(&self, scenario: &Scenario) -> String {
         if !self.refuse(scenario).is_empty() {
             return String::new();
         }
-        let (Some(kernel), Ok(cache)) = (self.kernel(&scenario.stack), &self.cache) else {
-            return String::new();
+        let of = |scenario: &Scenario, wires| -> Option<String> {
+            let (kernel, cache) = (self.kernel(&scenario.stack)?, self.cache.as_deref().ok()?);
+            let programs = programs(cache, scenario).ok()?;
+            let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs, wires).text);
+            let programs = programs::identity(scenario);
+            Some(format!("kernel {}, plan {plan:016x}{programs}", kernel.id()))
         };
-        let Ok(programs) = programs(cache, scenario) else { return String::new() };
-        let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs).text);
-        let programs = programs::identity(scenario);
-        format!("kernel {}, plan {plan:016x}{programs}", kernel.id())
+        if !around::is_around(scenario) {
+            return of(scenario, Wires::Pairs).unwrap_or_default();
+        }
+        let decided = around::decided(scenario);
+        let own = around::stacks(&decided).into_iter().map(|stack| {
+            of(&around::of_kernel(&decided, &stack), Wires::Cards).unwrap_or_default()
+        });
+        let plugins = self.sim.identity(scenario);
+        own.chain((!plugins.is_empty()).then_some(plugins)).collect::<Vec<_>>().join(", ")
     }
 
     /// What some kernel has; one scenario runs on one of them, and may be refused still.
@@ -202,42 +252,131 @@ impl Engine for Linux {
     }
 
     fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
-        let kernel = self.kernel(&scenario.stack);
-        let here = refuse::Here {
-            engine: NAME,
-            kernels: &self.kernels,
-            chosen: self.chosen.map(|chosen| &self.kernels[chosen]),
-            kernel,
-            cache: self.cache.as_deref().map_err(String::as_str),
-            able: &capabilities(kernel.map(std::slice::from_ref).unwrap_or_default()),
-        };
-        refuse::refuse(&here, scenario)
+        if !around::is_around(scenario) {
+            return refuse::refuse(&self.here(&scenario.stack).as_here(), scenario);
+        }
+        let decided = around::decided(scenario);
+        let mut refusals = self.sim.refuse_around(&decided);
+        refusals.extend(refuse::divided(&decided));
+        for stack in around::stacks(&decided) {
+            let own = around::of_kernel(&decided, &stack);
+            let here = self.here(&stack);
+            for refusal in refuse::of_guest(&here.as_here(), &own) {
+                if !refusals.contains(&refusal) {
+                    refusals.push(refusal);
+                }
+            }
+        }
+        refusals
     }
 
     fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError> {
-        let kernel = self
-            .kernel(&scenario.stack)
-            .ok_or_else(|| RunError::Failed(format!("no kernel for {}", scenario.stack)))?;
         let cache = self.cache.as_deref().map_err(|why| RunError::Failed(why.clone()))?;
-        let programs = programs(cache, scenario).map_err(RunError::Failed)?;
         let agent = tools::agent(cache).map_err(RunError::Failed)?;
-        let plan = plan::Plan::new(scenario, &programs);
-        let capture = watch.capture();
-        let points = capture.as_ref().map_or_else(Vec::new, |_| Point::all(scenario));
-        let kept = capture.as_ref().map_or_else(String::new, |wish| {
-            plan::captures(scenario, &points, captures::snap(wish))
-        });
-        let text = format!("{}{kept}", plan.text);
-        let outcome = guest::run(kernel, &agent, &text, &plan, scenario, watch)?;
-        if let Some(wish) = &capture {
-            captures::write(wish, &points, scenario, outcome.stamps.folder())?;
-        }
-        let tables = record::tables(scenario, &plan, &outcome)?;
+        let (kernels, tables, unrecorded) = if around::is_around(scenario) {
+            let (kernels, tables) = self.run_around(cache, &agent, scenario, watch)?;
+            (kernels, tables, Vec::new())
+        } else {
+            let kernel = self.kernel_of(&scenario.stack)?;
+            let (tables, unrecorded) = within(kernel, cache, &agent, scenario, watch)?;
+            (vec![kernel], tables, unrecorded)
+        };
+        let detail =
+            kernels.iter().map(|k| format!("kernel {}, configuration {}", k.id(), k.config));
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),
-            detail: format!("kernel {}, configuration {}", kernel.id(), kernel.config),
+            detail: detail.collect::<Vec<_>>().join("; "),
         };
-        Ok(Run { scenario: Arc::clone(scenario), engine, tables, unrecorded: plan.unrecorded })
+        Ok(Run { scenario: Arc::clone(scenario), engine, tables, unrecorded })
+    }
+}
+
+/// A run in which everything is within one kernel: the tables, and what it could not record.
+fn within(
+    kernel: &Kernel,
+    cache: &Path,
+    agent: &tools::Agent,
+    scenario: &Scenario,
+    watch: &dyn Watch,
+) -> Result<(Vec<Table>, Vec<Unsupported>), RunError> {
+    let programs = programs(cache, scenario).map_err(RunError::Failed)?;
+    let plan = plan::Plan::new(scenario, &programs, Wires::Pairs);
+    let capture = watch.capture();
+    let points = capture.as_ref().map_or_else(Vec::new, |_| Point::all(scenario));
+    let kept = capture
+        .as_ref()
+        .map_or_else(String::new, |wish| plan::captures(scenario, &points, captures::snap(wish)));
+    let text = format!("{}{kept}", plan.text);
+    let outcome = guest::run(kernel, agent, &text, &plan, scenario, watch)?;
+    if let Some(wish) = &capture {
+        captures::write(wish, &points, scenario, outcome.stamps.folder())?;
+    }
+    let tables = record::tables(scenario, &plan, &outcome)?;
+    Ok((tables, plan.unrecorded))
+}
+
+/// The kernel that runs a stack, and everything that it has.
+struct There<'a> {
+    linux: &'a Linux,
+    kernel: Option<&'a Kernel>,
+    able: Capabilities,
+}
+
+impl<'a> There<'a> {
+    fn as_here(&'a self) -> refuse::Here<'a> {
+        let linux = self.linux;
+        refuse::Here {
+            engine: NAME,
+            kernels: &linux.kernels,
+            chosen: linux.chosen.map(|chosen| &linux.kernels[chosen]),
+            kernel: self.kernel,
+            cache: linux.cache.as_deref().map_err(String::as_str),
+            able: &self.able,
+        }
+    }
+}
+
+impl Linux {
+    fn here(&self, stack: &str) -> There<'_> {
+        let kernel = self.kernel(stack);
+        let able = capabilities(kernel.map(std::slice::from_ref).unwrap_or_default());
+        There { linux: self, kernel, able }
+    }
+
+    fn kernel_of(&self, stack: &str) -> Result<&Kernel, RunError> {
+        self.kernel(stack).ok_or_else(|| RunError::Failed(format!("no kernel for {stack}")))
+    }
+
+    /// A run in which kernels are the hosts of flows, and the simulator what is between them: the kernels, and the tables.
+    fn run_around(
+        &self,
+        cache: &Path,
+        agent: &tools::Agent,
+        scenario: &Scenario,
+        watch: &dyn Watch,
+    ) -> Result<(Vec<&Kernel>, Vec<Table>), RunError> {
+        let decided = Arc::new(around::decided(scenario));
+        let stacks = around::stacks(&decided);
+        let guests = stacks.iter().map(|stack| around::Guest::new(&decided, stack));
+        let guests: Vec<around::Guest> = guests.collect();
+        let carded = stacks.iter().zip(&guests).map(|(stack, guest)| {
+            let own = guest.own.clone();
+            let programs = programs(cache, &own).map_err(RunError::Failed)?;
+            let plan = plan::Plan::new(&own, &programs, Wires::Cards);
+            Ok(guest::Carded { kernel: self.kernel_of(stack)?, plan, own })
+        });
+        let carded: Vec<guest::Carded<'_>> = carded.collect::<Result<_, RunError>>()?;
+        let simulation = self.sim.begin_around(&decided, watch.capture().as_ref())?;
+        let mut world = around::Around::new(simulation, guests, watch);
+        let left = guest::run_around(agent, &carded, self.sharing, &mut world, watch)?;
+        let (simulation, guests) = world.into_parts();
+        let mut tables = simulation.finish()?;
+        for ((guest, carded), (samples, answers)) in guests.iter().zip(&carded).zip(&left) {
+            let (own, plan) = (&carded.own, &carded.plan);
+            let more = record::own_tables(own, plan, &guest.trace, samples, answers.as_ref());
+            tables = together(tables, more);
+        }
+        Ok((carded.iter().map(|guest| guest.kernel).collect(), tables))
     }
 }

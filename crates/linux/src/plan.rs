@@ -116,9 +116,25 @@ pub(crate) fn queue_of(elements: &[Element]) -> Option<(&Element, &Queue)> {
     })
 }
 
+/// What connects the hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wires {
+    /// Pairs of devices within the kernel, with the hops between them.
+    Pairs,
+    /// The kernel's two network cards, the server's first; the way between them is not the kernel's. The scenario has no hops.
+    Cards,
+}
+
+/// The name of the namespace in which the cards are at first.
+const FIRST: &str = "first";
+
+/// The addresses of the server's and the client's card.
+pub(crate) const CARDS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
+
 struct Builder<'a> {
     scenario: &'a Scenario,
     programs: &'a Programs,
+    wires: Wires,
     text: String,
     taps: Vec<(Tap, String)>,
     queues: Vec<QueuePlan>,
@@ -128,10 +144,11 @@ struct Builder<'a> {
 
 impl Plan {
     /// The plan of a scenario that was not refused.
-    pub fn new(scenario: &Scenario, programs: &Programs) -> Self {
+    pub fn new(scenario: &Scenario, programs: &Programs, wires: Wires) -> Self {
         let mut b = Builder {
             scenario,
             programs,
+            wires,
             text: String::new(),
             taps: Vec::new(),
             queues: Vec::new(),
@@ -142,7 +159,10 @@ impl Plan {
         b.order(format!("step {}", scenario.sample_interval.as_nanos()));
         // Old kernels enter high-resolution mode at the first tick, and tc computes a bucket by it.
         b.order("wait 1000");
-        b.topology();
+        match wires {
+            Wires::Pairs => b.topology(),
+            Wires::Cards => b.cards(),
+        }
         for hop in 0..scenario.hops.len() {
             b.side(hop, Side::Down);
             b.side(hop, Side::Up);
@@ -254,6 +274,18 @@ impl Builder<'_> {
         self.order(format!("run {ns} {} {words}", self.programs.tc));
     }
 
+    /// A namespace for each host, with a card.
+    fn cards(&mut self) {
+        self.order(format!("first {FIRST}"));
+        for (number, (ns, device)) in [(SERVER, "c"), (CLIENT, "s")].into_iter().enumerate() {
+            self.order(format!("namespace {ns}"));
+            self.ip(FIRST, &format!("link set eth{number} netns {ns} name {device}"));
+            self.order(format!("offloads {ns} {device}"));
+            self.ip(ns, &format!("link set {device} up"));
+        }
+        self.order(format!("beginning {SERVER} c"));
+    }
+
     /// Namespaces and the links between them.
     fn topology(&mut self) {
         let hops = self.scenario.hops.len();
@@ -346,8 +378,11 @@ impl Builder<'_> {
                 let host = f.traffic.tcp()?.host_qdisc.as_deref()?;
                 (f.direction == direction).then(|| host.to_owned())
             });
-            let words = own.unwrap_or_else(host_jitter);
-            self.tc(ns, &format!("qdisc add dev {device} root {words}"));
+            // The frames of cards leave late on their way.
+            let late = || (self.wires == Wires::Pairs).then(host_jitter);
+            if let Some(words) = own.or_else(late) {
+                self.tc(ns, &format!("qdisc add dev {device} root {words}"));
+            }
         }
         for (i, flow) in self.scenario.flows.iter().enumerate() {
             if matches!(flow.traffic, Traffic::Program(_)) {

@@ -7,7 +7,8 @@
 //! pointers, so it stands in the file at a multiple of eight, filled with zeros. A thousand other words stand so, too; the
 //! kernel says which are disciplines.
 
-use crate::guest::{Guest, LOOK_EVERY, PROGRAMS, folder, last_words};
+use crate::cores::Core;
+use crate::guest::{Boot, Guest, LOOK_EVERY, OWN_CLOCK, PROGRAMS, folder, last_words};
 use crate::tools;
 use serde::Serialize;
 use std::fs;
@@ -46,8 +47,9 @@ pub fn ask(cache: &Path, kernel: &Path) -> Result<Answer, String> {
     let ours = [kernel.parent(), probe.init.parent()].into_iter().flatten();
     let reads = PROGRAMS.map(str::to_owned).into_iter();
     let reads: Vec<String> = reads.chain(ours.map(|p| p.display().to_string())).collect();
-    let mut guest = Guest::start(kernel, &probe, at.path(), &reads.join(":"), 0, Stdio::null())
-        .map_err(cannot)?;
+    let (clock, core, reads) = ([OWN_CLOCK.to_owned()], Core::take(), reads.join(":"));
+    let boot = Boot { at: at.path(), reads: &reads, seed: 0, clock: &clock, core: core.as_ref() };
+    let mut guest = Guest::start(kernel, &probe, &boot, Stdio::null()).map_err(cannot)?;
     let mut looks = 0;
     while guest.child.try_wait().map_err(cannot)?.is_none() {
         looks += 1;

@@ -85,6 +85,22 @@ pub(crate) fn address(flow: usize, end: End, ip: Ip) -> String {
     }
 }
 
+/// The flow of programs that has these two addresses, as their bytes, and whether the first is its server's.
+pub(crate) fn owner(source: &[u8], destination: &[u8], flows: &[Flow]) -> Option<(usize, bool)> {
+    let of = |address: &[u8]| match *address {
+        [10, high @ 64..=255, low, end] => {
+            Some((usize::from(high - 64) << 8 | usize::from(low), end))
+        }
+        [0xfd, 0, 0, 0, 0, 0, high, low, 0, 0, 0, 0, 0, 0, 0, end] => {
+            Some((usize::from(high) << 8 | usize::from(low), end))
+        }
+        _ => None,
+    };
+    let ((flow, end), (other, other_end)) = of(source).zip(of(destination))?;
+    let is_program = flows.get(flow).is_some_and(|f| matches!(f.traffic, Traffic::Program(_)));
+    (is_program && flow == other && end != other_end).then_some((flow, end == End::Server.number()))
+}
+
 /// The network of the two hosts of a flow.
 pub(crate) fn network(flow: usize, ip: Ip) -> String {
     match ip {

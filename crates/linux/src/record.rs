@@ -1,5 +1,6 @@
 //! From samples and stamps to the tables of a run, with where each column comes from.
 
+use crate::around;
 use crate::asked::Answers;
 use crate::bypass::passes_by;
 use crate::guest::Outcome;
@@ -113,7 +114,24 @@ pub(crate) fn tables(
     Ok(Writer::new(scenario, plan, &trace).write(&outcome.samples, outcome.answers.as_ref()))
 }
 
+/// The tables of a kernel's own flows; the stamps are of the frames at its cards. The simulator records their packets, their
+/// one-way delays, queues and events.
+pub(crate) fn own_tables(
+    scenario: &Scenario,
+    plan: &Plan,
+    trace: &Trace,
+    samples: &Samples,
+    answers: Option<&Answers>,
+) -> Vec<Table> {
+    let writer = Writer { is_around: true, ..Writer::new(scenario, plan, trace) };
+    let mut tables = writer.write(samples, answers);
+    tables.retain(|table| table.schema().name != "delays");
+    tables
+}
+
 struct Writer<'a> {
+    /// Whether the simulator records queues, events and packets.
+    is_around: bool,
     scenario: &'a Scenario,
     plan: &'a Plan,
     trace: &'a Trace,
@@ -185,6 +203,7 @@ impl<'a> Writer<'a> {
         let elements = elements.chain(plan.policers.iter().map(String::as_str));
         let n = scenario.flows.len();
         Self {
+            is_around: false,
             scenario,
             plan,
             trace,
@@ -231,6 +250,7 @@ impl<'a> Writer<'a> {
                     self.event(*at, "end", &subject, reason);
                     self.completed(*at, *flow, reason);
                 }
+                Sample::Event { .. } if self.is_around => {}
                 Sample::Event { at, event } => {
                     // The agent tells of each command; an event's actions are told in their order.
                     let spec = &scenario.events[*event];
@@ -327,6 +347,13 @@ impl<'a> Writer<'a> {
             ended: or_never(reason.starts_with("ended").then_some(at)),
         };
         self.record.completion(&spec.name, &completion);
+    }
+
+    /// The flows that this engine runs, with their numbers.
+    fn flows(&self) -> impl Iterator<Item = (usize, &'a Flow)> + use<'a> {
+        let (scenario, is_around) = (self.scenario, self.is_around);
+        let flows = scenario.flows.iter().enumerate();
+        flows.filter(move |(_, flow)| !is_around || around::is_own(flow))
     }
 
     /// Edges of phases, by time.
@@ -504,7 +531,7 @@ impl<'a> Writer<'a> {
     }
 
     fn pings(&mut self) {
-        for (i, flow) in self.scenario.flows.iter().enumerate() {
+        for (i, flow) in self.flows() {
             match &flow.traffic {
                 Traffic::Ping(_) | Traffic::Irtt(_) => self.probe_rows(i, flow),
                 Traffic::Voip(_) => self.voice_rows(i, flow),
@@ -594,6 +621,7 @@ impl<'a> Writer<'a> {
 
     fn histograms(&mut self) {
         let warmup = self.scenario.warmup.as_nanos();
+        let flows = self.flows();
         let mut add = |subject: &str, quantity: &str, times: &[(u64, u64)]| {
             let times = times.iter().filter(|t| t.0 >= warmup).map(|t| t.1);
             self.record.histogram(subject, quantity, &distribution(times));
@@ -602,7 +630,7 @@ impl<'a> Writer<'a> {
             let times: Vec<(u64, u64)> = trace.sojourns.iter().map(|s| (s.at, s.nanos)).collect();
             add(&q.path, "sojourn", &times);
         }
-        for (i, flow) in self.scenario.flows.iter().enumerate() {
+        for (i, flow) in flows {
             match &flow.traffic {
                 traffic if traffic.datagrams().is_some() => {
                     add(&flow.name, "owd", &self.trace.flows[i].delays);
@@ -676,6 +704,7 @@ impl<'a> Writer<'a> {
     }
 
     fn totals(&mut self, samples: &Samples) {
+        let flows = self.flows();
         let record = &mut self.record;
         let mut add = |subject: &str, name: &str, value: f64| record.total(subject, name, value);
         for (i, q) in self.plan.queues.iter().enumerate() {
@@ -716,11 +745,13 @@ impl<'a> Writer<'a> {
                 add(&self.plan.queues[t.queue].path, "stamps_missed", missed as f64);
             }
         }
-        for (i, flow) in self.scenario.flows.iter().enumerate() {
+        for (i, flow) in flows {
             let trace = &self.trace.flows[i];
-            add(&flow.name, "packets_sent", trace.sent as f64);
-            add(&flow.name, "packets_arrived", trace.arrived as f64);
-            add(&flow.name, "packets_dropped", trace.dropped as f64);
+            if !self.is_around {
+                add(&flow.name, "packets_sent", trace.sent as f64);
+                add(&flow.name, "packets_arrived", trace.arrived as f64);
+                add(&flow.name, "packets_dropped", trace.dropped as f64);
+            }
             let counts = trace.steps.last().copied().unwrap_or_default();
             if let Some(s) = self.last_tcp.get(&i) {
                 // TCPI_OPT_ECN says that the connection agreed on ECN.

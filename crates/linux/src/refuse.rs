@@ -8,8 +8,8 @@ use crate::places::element_at;
 use crate::{middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
-    Action, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program, Pulse,
-    Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
+    Action, By, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program,
+    Pulse, Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
 use std::borrow::Cow;
@@ -71,6 +71,18 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
         }
     }
     for flow in &scenario.flows {
+        // In a guest's part of a scenario, a flow by Sojourn is not the guest's.
+        if flow.by == Some(By::Sojourn) && scenario.hops.is_empty() {
+            continue;
+        }
+        if flow.by == Some(By::Sojourn) {
+            refusals.add(
+                Feature::HostsBy(By::Sojourn),
+                &Place::Flow(flow.name.clone()),
+                "its packets pass hops that are by the kernel",
+                "write by = \"sojourn\" for the hops, too",
+            );
+        }
         of_flow(&mut refusals, kernel, scenario, flow);
     }
     if scenario.flows.len() > 4096 {
@@ -87,6 +99,66 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     if let (Some(_), Ok(cache)) = (kernel, here.cache) {
         commands(&mut refusals, here.engine, cache, scenario);
     }
+    refusals.0
+}
+
+/// Everything that stands against how a scenario is divided among kernels and the simulator.
+pub(crate) fn divided(decided: &Scenario) -> Vec<Unsupported> {
+    let mut refusals = Refusals(Vec::new());
+    for hop in decided.hops.iter().filter(|hop| hop.by != Some(By::Sojourn)) {
+        refusals.add(
+            Feature::HopsBy(By::Kernel),
+            &Place::Hop(hop.name.clone()),
+            "other hops are by sojourn, and all hops of a run are by the same",
+            "write by = \"sojourn\", or leave it out everywhere",
+        );
+    }
+    if !decided.flows.iter().any(|flow| flow.by == Some(By::Kernel)) {
+        refusals.add(
+            Feature::HostsBy(By::Sojourn),
+            &Place::Flows,
+            "no flow's hosts are by a kernel",
+            "run it on the simulator: --engine sim",
+        );
+    }
+    for flow in decided.flows.iter().filter(|flow| flow.by == Some(By::Kernel)) {
+        if let Some(device) = decided.device_of(flow) {
+            refusals.add(
+                Feature::HostNic,
+                &Place::Flow(flow.name.clone()),
+                &format!("a kernel does not see what waits in {device}"),
+                "leave host_nic out, or run it on the simulator: --engine sim",
+            );
+        }
+    }
+    for (path, queue) in decided.disciplines() {
+        if queue.qdisc.split_whitespace().any(|word| word.starts_with("ack-filter")) {
+            refusals.limit(
+                "ack-filter round kernels",
+                &Place::Element(path),
+                "it does not read a kernel's acknowledgements",
+                "leave it out, or write by = \"kernel\"",
+            );
+        }
+    }
+    refusals.0
+}
+
+/// Everything that stands against running a guest's part of a scenario round the simulator's hops.
+pub(crate) fn of_guest(here: &Here<'_>, own: &Scenario) -> Vec<Unsupported> {
+    let mut refusals = Refusals(Vec::new());
+    if let Some(kernel) = here.kernel.filter(|kernel| !kernel.cards) {
+        refusals.add(
+            Feature::HopsBy(By::Sojourn),
+            &Place::Experiment,
+            &format!(
+                "kernel {} was built without network cards that lead out of it",
+                kernel.label()
+            ),
+            "build it again: sojourn linux build",
+        );
+    }
+    refusals.0.extend(refuse(here, own));
     refusals.0
 }
 

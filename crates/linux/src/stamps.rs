@@ -325,8 +325,8 @@ fn step_of<T: Clone>(
 }
 
 impl Trace {
-    /// Reads a file of stamps.
-    pub fn read(mut from: impl Read, layout: &Layout) -> io::Result<Self> {
+    /// Of no stamps.
+    pub fn new(layout: &Layout) -> Self {
         let mut trace = Self {
             queues: (0..layout.queues).map(|_| QueueTrace::default()).collect(),
             flows: (0..layout.flows).map(|_| FlowTrace::default()).collect(),
@@ -336,6 +336,12 @@ impl Trace {
         for _ in 0..layout.flows {
             trace.connect();
         }
+        trace
+    }
+
+    /// Reads a file of stamps.
+    pub fn read(mut from: impl Read, layout: &Layout) -> io::Result<Self> {
+        let mut trace = Self::new(layout);
         let mut bytes = vec![0; STAMP * 8192];
         let mut held = 0;
         loop {
@@ -354,8 +360,8 @@ impl Trace {
         }
     }
 
-    /// Counts what was in a queue when it went, and has been overtaken by nothing.
-    fn finish(&mut self, layout: &Layout) {
+    /// No stamp follows: counts what was in a queue when it went, and has been overtaken by nothing.
+    pub fn finish(&mut self, layout: &Layout) {
         let mut flow_of: Vec<usize> = (0..self.connections.len()).collect();
         for (&(flow, _), &number) in &self.numbers {
             flow_of[number] = flow.into();

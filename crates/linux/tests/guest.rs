@@ -41,6 +41,7 @@ fn flow(stack: &str, name: &str, traffic: Traffic) -> Flow {
         start: Start::At(At::ORIGIN),
         stop: None,
         delays: None,
+        by: None,
         traffic,
     }
 }
@@ -75,6 +76,7 @@ fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&s
         hops: vec![Hop {
             name: "bottleneck".into(),
             stack: stack.to_owned(),
+            by: None,
             host_nic: false,
             down: side(),
             up: side(),

@@ -2,7 +2,7 @@
 
 use sojourn_engine::Engine as _;
 use sojourn_language::{AnyWords, Experiment};
-use sojourn_linux::plan::{Edge, Plan};
+use sojourn_linux::plan::{Edge, Plan, Wires};
 use sojourn_linux::tools::Programs;
 use sojourn_linux::{Kernel, Linux};
 use sojourn_model::{Kind, Scenario};
@@ -57,6 +57,7 @@ fn kernel(version: &str) -> Kernel {
         accecn: None,
         repeatable: None,
         programs: true,
+        cards: true,
         program: PathBuf::from("linux"),
     }
 }
@@ -67,7 +68,7 @@ fn programs() -> Programs {
 
 #[test]
 fn tcs_words_go_into_the_plan_as_they_are() {
-    let plan = Plan::new(&scenario(EXPERIMENT), &programs());
+    let plan = Plan::new(&scenario(EXPERIMENT), &programs(), Wires::Pairs);
     for line in [
         "run hop0 /sbin/tc class add dev c parent 1: classid 1:1 htb rate 50000000bit ceil 50000000bit",
         "run hop0 /sbin/tc qdisc add dev c parent 1:1 handle 10: fq_codel flows 1 target 1ms",
@@ -87,10 +88,10 @@ fn tcs_words_go_into_the_plan_as_they_are() {
 #[test]
 fn a_plan_depends_on_the_scenario_and_its_seed_alone() {
     let mut s = scenario(EXPERIMENT);
-    let plan = Plan::new(&s, &programs());
-    assert_eq!(plan, Plan::new(&s, &programs()));
+    let plan = Plan::new(&s, &programs(), Wires::Pairs);
+    assert_eq!(plan, Plan::new(&s, &programs(), Wires::Pairs));
     s.seed += 1;
-    let other = Plan::new(&s, &programs());
+    let other = Plan::new(&s, &programs(), Wires::Pairs);
     let differing: Vec<(&str, &str)> =
         plan.text.lines().zip(other.text.lines()).filter(|(a, b)| a != b).collect();
     // The start times of the two flows, and nothing else.
@@ -105,7 +106,7 @@ fn what_follows_something_of_a_known_time_happens_at_a_known_time() {
             "{EXPERIMENT}\n[[event]]\nname = \"later\"\nat = \"{what}\"\nhop = \"bottleneck\"\nrate = \"50mbit\"\n"
         )
     };
-    let plan = Plan::new(&scenario(&after("event step + 2s")), &programs());
+    let plan = Plan::new(&scenario(&after("event step + 2s")), &programs(), Wires::Pairs);
     // The origin is 5 s after the beginning.
     let at = |number: usize| {
         let word = format!(" {number} hop0 ");
@@ -131,7 +132,7 @@ fn a_delay_is_the_same_by_each_of_its_names() {
                 netem.chain = vec![words.to_owned()];
             }
         }
-        Plan::new(&scenario, &programs())
+        Plan::new(&scenario, &programs(), Wires::Pairs)
     };
     let (delay, latency) = (plan("delay 10ms"), plan("latency 10ms"));
     assert!(delay.unrecorded.is_empty() && latency.unrecorded.is_empty(), "both are constant");
@@ -234,7 +235,7 @@ fn another_kernel_that_has_it_is_named_and_can_be_chosen() {
 /// A route has one initial window: where flows differ, the receiver has an address for each.
 #[test]
 fn each_initial_window_has_a_route() {
-    let plan = |text: &str| Plan::new(&scenario(text), &programs()).text;
+    let plan = |text: &str| Plan::new(&scenario(text), &programs(), Wires::Pairs).text;
     let one = EXPERIMENT.replace("cc = \"reno\"", "cc = \"reno\"\ninitial_window = 4");
     let text = plan(&one);
     for line in [
@@ -260,7 +261,7 @@ fn a_call_is_written_down_before_the_run() {
          [[flow]]\nname = \"rest\"\nudp = {{ rate = \"1mbit\", payload = 1000 }}\n"
     );
     let mut s = scenario(&call);
-    let plan = Plan::new(&s, &programs());
+    let plan = Plan::new(&s, &programs(), Wires::Pairs);
     let [list] = &plan.lists[..] else { panic!("one list, of the call: {}", plan.lists.len()) };
     assert!(plan.text.lines().any(|l| l.ends_with(&format!(" 0 listed {}", list.name))));
     assert!(plan.text.lines().any(|l| l.ends_with(" 0 constant 1000 1000000")), "{}", plan.text);
@@ -272,7 +273,7 @@ fn a_call_is_written_down_before_the_run() {
     assert_eq!(list.bytes()[16..24], at.as_nanos().to_ne_bytes());
     assert_eq!(list.bytes()[24..32], size.to_ne_bytes());
     s.seed += 1;
-    let other = Plan::new(&s, &programs());
+    let other = Plan::new(&s, &programs(), Wires::Pairs);
     assert!(other.lists[0].name != list.name && other.lists[0].entries != list.entries);
 }
 
@@ -325,12 +326,12 @@ fn the_newest_kernel_of_a_series_stands_for_its_stack() {
 fn a_flow_has_a_way_past_the_hops_that_are_not_its_own() {
     let more = "\n[[hop]]\nname = \"core\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo\"\n";
     let text = format!("{EXPERIMENT}{more}");
-    let plan = Plan::new(&scenario(&text), &programs());
+    let plan = Plan::new(&scenario(&text), &programs(), Wires::Pairs);
     assert!(!plan.text.contains("by-"), "{}", plan.text);
     let text = text.replacen("cc = \"reno\"", "cc = \"reno\"\nhops = [\"bottleneck\"]", 1);
     let s = scenario(&text);
     assert!(Linux::with_kernels(vec![kernel("7.3.4")]).refuse(&s).is_empty());
-    let plan = Plan::new(&s, &programs());
+    let plan = Plan::new(&s, &programs(), Wires::Pairs);
     let past = "parent ffff: protocol ip prio 1 u32 match ip sport 40002 0xffff action mirred egress redirect dev by-";
     let lines = |ns: &str| -> Vec<&str> {
         plan.text
@@ -379,10 +380,45 @@ fn every_suite_is_planned_or_refused() {
             "{refusals:?}"
         );
         if refusals.is_empty() {
-            let plan = Plan::new(&s, &programs());
+            let plan = Plan::new(&s, &programs(), Wires::Pairs);
             assert!(plan.text.lines().all(|l| l.split(' ').count() < 64), "{}", plan.text);
             planned += 1;
         }
     }
     assert!(planned > 0 || Programs::find().is_err());
+}
+
+/// What cannot be carried out as it is divided among kernel and simulator.
+#[test]
+fn what_is_divided_in_vain_is_refused_by_name() {
+    let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
+    let text = |hops: &str, flow: &str| {
+        format!(
+            "[experiment]\nname = \"t\"\nduration = \"9s\"\n[[hop]]\nname = \"one\"\nrate = \"1mbit\"\nrtt = \"1ms\"\n{hops}\n\
+             [[flow]]\nname = \"f\"\ncc = \"cubic\"\n{flow}\n"
+        )
+    };
+    let refused = |hops: &str, flow: &str| -> Vec<String> {
+        let said = linux.refuse(&scenario(&text(hops, flow)));
+        said.iter().map(|u| format!("{}: {}", u.place, u.what)).collect()
+    };
+    let round = "qdisc = \"cobalt\"\nby = \"sojourn\"";
+    let fifo = "qdisc = \"pfifo limit 9\"";
+    assert_eq!(refused(round, ""), [] as [String; 0]);
+    assert_eq!(refused(fifo, "by = \"sojourn\""), ["flow f: hosts by sojourn"]);
+    assert_eq!(refused(round, "by = \"sojourn\""), [] as [String; 0], "the ping is a kernel's");
+    let none = "by = \"sojourn\"\n[ping]\nby = \"sojourn\"";
+    assert_eq!(refused(round, none), ["flows: hosts by sojourn"]);
+    let second =
+        format!("{round}\n[[hop]]\nname = \"two\"\nrate = \"1mbit\"\nrtt = \"1ms\"\n{fifo}");
+    assert_eq!(refused(&second, ""), ["hop two: a hop by kernel"]);
+    let filter = "qdisc = \"cake bandwidth 1mbit ack-filter\"\nby = \"sojourn\"\nshaper = \"own\"";
+    let said = refused(filter, "");
+    assert!(said.contains(&"one.down.qdisc: ack-filter round kernels".to_owned()), "{said:?}");
+    let old = Linux::with_kernels(vec![Kernel { cards: false, ..kernel("7.3.4") }]);
+    let said = old.refuse(&scenario(&text(round, "")));
+    assert!(said[0].why.contains("network cards"), "{said:?}");
+    // Elsewhere nothing but the simulator itself is there.
+    let said = sojourn_sim::Sim::new().refuse(&scenario(&text(fifo, "by = \"kernel\"")));
+    assert_eq!(said[0].to_string(), "flow f: hosts by kernel: this engine does not have it");
 }

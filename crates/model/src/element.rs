@@ -1,6 +1,6 @@
 //! Hops and what stands on them, in the order in which packets pass.
 
-use super::kind::{ElementKind, RuleKind, TunnelProtocol};
+use super::kind::{By, ElementKind, RuleKind, TunnelProtocol};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
@@ -12,6 +12,9 @@ pub struct Hop {
     pub name: String,
     /// The stack whose versions of the disciplines stand here.
     pub stack: String,
+    /// Who carries out its elements. Without it the engine chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
     /// Whether the queue or radio that packets meet first here is the NIC of the host that sends them: TCP's small queues
     /// see what waits in it.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]

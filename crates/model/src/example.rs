@@ -50,6 +50,7 @@ fn hop(name: &str) -> Hop {
     Hop {
         name: name.into(),
         stack: "linux-7.3".into(),
+        by: None,
         host_nic: false,
         down: vec![tunnel, netem("10ms"), bleach, queue(rate)],
         up: vec![netem("10ms"), queue(rate)],
@@ -68,6 +69,7 @@ fn flow(name: &str, direction: Direction, traffic: Traffic) -> Flow {
         start: Start::At(At::ORIGIN),
         stop: None,
         delays: None,
+        by: None,
         traffic,
     }
 }

@@ -1,6 +1,6 @@
 //! Flows: who sends, along which hops, when, and what.
 
-use super::{At, Program, TrafficKind, Video};
+use super::{At, By, Program, TrafficKind, Video};
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
@@ -14,6 +14,9 @@ pub struct Flow {
     pub group: Option<String>,
     /// The stack of both of its hosts.
     pub stack: String,
+    /// Who carries out its hosts. Without it the engine chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
     /// The version of IP of its packets.
     #[serde(default, skip_serializing_if = "Ip::is_v4")]
     pub ip: Ip,

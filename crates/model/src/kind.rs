@@ -44,6 +44,13 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// Who carries out a part of an experiment, where an engine has the choice.
+    By {
+        /// Sojourn's own code: its disciplines in virtual time, its models of hosts.
+        Sojourn "sojourn",
+        /// A kernel's.
+        Kernel "kernel",
+    }
     /// Kinds of path elements.
     ElementKind {
         /// Delay, jitter, bursts and loss of a path.

@@ -38,7 +38,7 @@ pub use flow::{
     App, Direction, EcnMode, Flow, Ip, Irtt, OnOff, Ping, Pulse, Quic, QuicCrypto, ReceiveWindow,
     RttScaling, ShortFlows, SlowStart, Start, Streaming, Tcp, Traffic, Udp, Voip,
 };
-pub use kind::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
+pub use kind::{By, ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};
 pub use program::{Program, Ready};
 pub use scenario::{Origin, Plugin, Scenario};

@@ -4,7 +4,7 @@
 //! Both halves are types: whoever looks for a thing or a place matches on it, and only people read the words.
 
 use super::element::Side;
-use super::kind::{ElementKind, RuleKind, TrafficKind, TunnelProtocol};
+use super::kind::{By, ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 use core::fmt;
 use std::borrow::Cow;
 
@@ -43,6 +43,10 @@ pub enum Feature {
     Capture,
     /// A queue or radio that is the NIC of the sending host.
     HostNic,
+    /// Hops that are carried out by whom an experiment names.
+    HopsBy(By),
+    /// Hosts that are carried out by whom an experiment names.
+    HostsBy(By),
     /// What only one engine draws a line at, in the words of its message: no engine is asked for it by name.
     Limit(Cow<'static, str>),
 }
@@ -57,6 +61,8 @@ impl fmt::Display for Feature {
             Self::Rewrite(rule) => return write!(f, "rewrite {rule}"),
             Self::Tunnel(protocol) => return write!(f, "tunnel {protocol}"),
             Self::Traffic(kind) => return write!(f, "traffic {kind}"),
+            Self::HopsBy(by) => return write!(f, "a hop by {by}"),
+            Self::HostsBy(by) => return write!(f, "hosts by {by}"),
             Self::Element(kind) => kind.name(),
             Self::StateEvents => "events by a controller's state",
             Self::RelativeEvents => "events by another event",

@@ -16,13 +16,17 @@ macro_rules! version {
 }
 
 mod linux;
+mod live;
 mod sim;
+
+pub use live::helper as live_helper_command;
 
 /// All of them. The simulator is this one, with what was added to it.
 fn registry(sim: &Sim) -> Registry {
     let mut engines = Registry::new();
     sim::add(&mut engines, sim);
     linux::add(&mut engines, sim);
+    live::add(&mut engines);
     engines
 }
 
@@ -129,6 +133,7 @@ pub fn version(py: Python<'_>, engine: &str) -> PyResult<String> {
 pub fn sources(py: Python<'_>, engine: &str) -> PyResult<Vec<&'static str>> {
     let list = match parts(engine).0 {
         LINUX => include_str!(concat!(env!("OUT_DIR"), "/LINUX_SOURCES")),
+        sojourn_live::NAME => include_str!(concat!(env!("OUT_DIR"), "/LIVE_SOURCES")),
         _ => include_str!(concat!(env!("OUT_DIR"), "/SIM_SOURCES")),
     };
     version(py, engine)?;

@@ -5,13 +5,39 @@ use pyo3::types::PyDict;
 use sojourn_engine::RunError;
 use sojourn_language::{Diagnostic, Diagnostics};
 use sojourn_model::WordError;
+use sojourn_store::SegmentError;
+use std::io::ErrorKind;
 
 mod python {
     pyo3::import_exception!(sojourn.errors, ExperimentError);
     pyo3::import_exception!(sojourn.errors, Interrupted);
     pyo3::import_exception!(sojourn.errors, Refused);
     pyo3::import_exception!(sojourn.errors, RunError);
+    pyo3::import_exception!(sojourn.errors, StoreError);
     pyo3::import_exception!(sojourn.errors, UsageError);
+}
+
+/// A segment that could not be read or written.
+pub fn store_error(py: Python<'_>, error: &SegmentError) -> PyErr {
+    let full = matches!(error, SegmentError::NotWritten { error, .. } if matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    ));
+    let (message, help) = if full {
+        let message = format!("the disk is full: {} could not be written", error.path().display());
+        (message, "finished runs are kept; make room and give the same command again to go on")
+    } else if matches!(error, SegmentError::NotWritten { .. } | SegmentError::Io { .. }) {
+        (error.to_string(), "")
+    } else {
+        let help = "`sojourn store prune --damaged --yes DIR` removes what is damaged; the command that made the runs then \
+                    makes those alone again";
+        (error.to_string(), help)
+    };
+    let arguments = PyDict::new(py);
+    let made = arguments
+        .set_item("help", Some(help).filter(|help| !help.is_empty()))
+        .and_then(|()| py.get_type::<python::StoreError>().call((message,), Some(&arguments)));
+    made.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// What a failed run raises. `run` is its name.
@@ -24,17 +50,21 @@ pub fn run_error(py: Python<'_>, error: RunError, run: &str) -> PyErr {
         RunError::Cancelled => python::Interrupted::new_err(format!("{run} was interrupted")),
         RunError::Failed(why) => python::RunError::new_err(format!("{run} failed: {why}")),
         RunError::Environment { why, help } => {
-            let arguments = PyDict::new(py);
-            let made = arguments.set_item("help", help).and_then(|()| {
-                let class = py.get_type::<python::RunError>();
-                class.call((format!("{run} failed: {why}"),), Some(&arguments))
-            });
-            made.map_or_else(|error| error, PyErr::from_value)
+            environment_error(py, &format!("{run} failed: {why}"), &help)
         }
         RunError::Panicked(why) => {
             python::RunError::new_err(format!("{run} failed by a mistake in Sojourn: {why}"))
         }
     }
+}
+
+/// What raises where the machine stands against something: what happened, and what to do.
+pub fn environment_error(py: Python<'_>, why: &str, help: &str) -> PyErr {
+    let arguments = PyDict::new(py);
+    let made = arguments
+        .set_item("help", help)
+        .and_then(|()| py.get_type::<python::RunError>().call((why,), Some(&arguments)));
+    made.map_or_else(|error| error, PyErr::from_value)
 }
 
 /// What raises where something failed that is no run.

@@ -24,6 +24,9 @@ pub struct Experiment {
     /// Where it comes from; may be empty.
     #[pyo3(get)]
     source: String,
+    /// How much of each run is kept, if the file says it; may be empty.
+    #[pyo3(get)]
+    keep: String,
     /// One a run.
     scenarios: Vec<Scenario>,
     /// What may not be what was meant.
@@ -138,6 +141,7 @@ pub fn load(
             name: says("name"),
             about: says("about"),
             source: says("source"),
+            keep: says("keep"),
             scenarios: scenarios.into_iter().map(named).map(Scenario::new).collect(),
             warnings: warnings(&plan),
         })

@@ -9,10 +9,12 @@ mod experiment;
 mod json;
 mod kernels;
 mod listings;
+mod live;
 mod metrics;
 mod plugins;
 mod run;
 mod scenario;
+mod store;
 mod units;
 mod validate;
 
@@ -37,11 +39,17 @@ mod _core {
         renamed_key, renamed_table, stacks,
     };
     #[pymodule_export]
+    use super::live::{live_helper, probe_live, run_shell};
+    #[pymodule_export]
     use super::metrics::{about, metrics};
     #[pymodule_export]
     use super::run::{Foreseen, Run, foresee, identity, refusals, run_many};
     #[pymodule_export]
     use super::scenario::Scenario;
+    #[pymodule_export]
+    use super::store::{
+        Answers, Store, answers_of, encode_run, keeps, run_digests, run_name, summary_columns,
+    };
     #[pymodule_export]
     use super::units::{Netem, netem, parse_rate, parse_span};
     #[pymodule_export]

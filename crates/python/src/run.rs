@@ -1,18 +1,22 @@
 //! Runs: many at once with the GIL released, and the results of one.
 
-use crate::arrow::{Table, import};
+use crate::arrow::Table;
 use crate::engines;
-use crate::errors::{run_error, word_error};
+use crate::errors::{run_error, store_error, word_error};
 use crate::plugins::engine_of;
 use crate::scenario::Scenario;
+use crate::store::{self, Store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::{RunError, WatchMany, refuse_capture, run_many as run_many_on};
 use sojourn_model::WordError;
-use sojourn_results::metrics::{Bounds, Expression, Frame, Names, swing};
-use sojourn_results::{EngineId, Run as Results, schema};
+use sojourn_results::Run as Results;
+use sojourn_results::metrics::{Bounds, Expression, Frame, swing};
+use sojourn_store::answers::{Answers, checks, names};
+use sojourn_store::record::stored;
+use sojourn_store::{About, Keep, SegmentError, Segments};
 use sojourn_units::Span;
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -53,21 +57,8 @@ impl Run {
         version: String,
         tables: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let mut read = Vec::new();
-        for (name, table) in tables {
-            let name: String = name.extract()?;
-            let schema = schema::Schema::named(&name)
-                .ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
-            read.push(import(&table, schema)?);
-        }
-        Ok(Self {
-            results: Arc::new(Results {
-                scenario: Arc::clone(scenario.resolved()),
-                engine: EngineId { name: engine, version, detail: String::new() },
-                tables: read,
-                unrecorded: Vec::new(),
-            }),
-        })
+        let scenario = Arc::clone(scenario.resolved());
+        store::results(scenario, engine, version, tables).map(Self::of)
     }
 
     /// The whole scenario.
@@ -155,20 +146,8 @@ impl Run {
     /// The experiment's checks: name, what came out in words, whether it holds (None where it has no value), and where it
     /// looks.
     fn checks(&self) -> Vec<Checked> {
-        let frame = Frame::new(&self.results);
-        let checks = self.results.scenario.checks.iter().map(|check| {
-            let name = check.name.clone().unwrap_or_else(|| check.that.clone());
-            let expression = match Expression::parse(&check.that) {
-                Ok(expression) => expression,
-                Err(error) => return (name, error.message, None, Vec::new()),
-            };
-            let windows = seconds(&expression.windows(&frame));
-            match expression.evaluate(&frame) {
-                Ok(verdict) => (name, verdict.to_string(), verdict.passed, windows),
-                Err(error) => (name, error.to_string(), None, windows),
-            }
-        });
-        checks.collect()
+        let found = checks(&Frame::new(&self.results)).into_iter();
+        found.map(|own| (own.name, own.said, own.passed, own.windows)).collect()
     }
 
     fn __repr__(&self) -> String {
@@ -177,22 +156,19 @@ impl Run {
 }
 
 impl Run {
+    /// These results.
+    pub fn of(results: Results) -> Self {
+        Self { results: Arc::new(results) }
+    }
+
+    /// The results.
+    pub fn results(&self) -> &Results {
+        &self.results
+    }
+
     /// What an expression names that this run does not have.
     fn unknown(&self, expression: &Expression) -> Vec<WordError> {
-        let scenario = &self.results.scenario;
-        let queues: Vec<String> = scenario.queues().collect();
-        let elements: Vec<String> = scenario.elements().map(|(path, _)| path).collect();
-        let names = Names {
-            flows: scenario.flows.iter().map(|f| f.name.as_str()).collect(),
-            groups: scenario.flows.iter().filter_map(|f| f.group.as_deref()).collect(),
-            queues: queues.iter().map(String::as_str).collect(),
-            elements: elements.iter().map(String::as_str).collect(),
-            phases: scenario.phases.iter().map(|p| p.name.as_str()).collect(),
-            windows: scenario.windows.iter().map(|w| w.name.as_str()).collect(),
-            warmup: scenario.warmup,
-            duration: scenario.duration,
-        };
-        expression.unknown_names(&names)
+        expression.unknown_names(&names(&self.results.scenario).of())
     }
 }
 
@@ -227,15 +203,55 @@ impl Shared {
     }
 }
 
+/// What came of a run.
+enum Outcome {
+    Made(Results),
+    /// It is in the store.
+    Stored,
+    Failed(RunError),
+    NotStored(SegmentError),
+}
+
+/// Where runs go and what their heads say.
+struct Kept {
+    segments: Arc<Segments>,
+    version: String,
+    about: About,
+    /// By the run's place; all tables where there is none.
+    keep: Vec<Keep>,
+    /// By the run's place; 1 where there is none.
+    repetitions: Vec<u32>,
+    /// By the run's place.
+    warnings: Vec<Vec<String>>,
+    asks: Vec<String>,
+}
+
+impl Kept {
+    /// Answers the usual questions and stores the run.
+    fn store(&self, index: usize, run: &Results, identity: &str) -> Result<(), SegmentError> {
+        let version = store::full_version(&self.version, identity);
+        let warnings = self.warnings.get(index).cloned().unwrap_or_default();
+        let keep = self.keep.get(index).copied().unwrap_or_default();
+        let repetition = self.repetitions.get(index).copied().unwrap_or(1);
+        let about = About { warnings, keep, repetition, ..self.about.clone() };
+        let answers = Answers::of(run, &self.asks);
+        self.segments.append(&stored(run, &version, &about, Some(&answers)))
+    }
+}
+
 /// Runs every scenario on up to `threads` threads, the GIL released, with the plugins that they name.
 ///
-/// `on_done(index, run)` gets each result, or the error of a run that failed, as soon as it is there, and `on_progress(seconds)` the simulated seconds
-/// of all runs together, some ten times a second; both are called on the calling thread. The first error of a
-/// callback, or an interrupt, ends the runs under way, hands out what had finished, and is raised.
+/// `on_done(index, run)` gets each result, or the error of a run that failed, as soon as it is there, and
+/// `on_progress(seconds)` the simulated seconds of all runs together, some ten times a second; both are called on the calling
+/// thread. The first error of a callback, or an interrupt, ends the runs under way, hands out what had finished, and is raised.
+///
+/// With `store`, the threads answer the usual questions and `asks`, append each run to it, and hand None to `on_done`; the
+/// heads say `command` and the run's `warnings`, and tables are kept as the run's `keep` says. Results are on the disk within a tenth
+/// of a second.
 ///
 /// `captures` are folders, one a scenario, for the runs' packets, of each of which `snap_len` bytes are kept.
 #[pyfunction]
-#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN))]
+#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep=Vec::new(), repetitions=Vec::new(), asks=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_many(
     py: Python<'_>,
@@ -246,7 +262,25 @@ pub fn run_many(
     on_progress: Option<&Bound<'_, PyAny>>,
     captures: Vec<PathBuf>,
     snap_len: u32,
+    store: Option<PyRef<'_, Store>>,
+    command: String,
+    warnings: Vec<Vec<String>>,
+    keep: Vec<String>,
+    repetitions: Vec<u32>,
+    asks: Vec<String>,
 ) -> PyResult<()> {
+    let kept = match &store {
+        None => None,
+        Some(store) => Some(Kept {
+            segments: store.segments(),
+            version: engines::version(py, engine)?,
+            about: About { command, ..About::default() },
+            keep: keep.iter().map(|word| store::keep(word)).collect::<PyResult<_>>()?,
+            repetitions,
+            warnings,
+            asks,
+        }),
+    };
     let scenarios: Vec<_> = scenarios.iter().map(|s| Arc::clone(s.resolved())).collect();
     let engine = engine_of(py, engine, scenarios.iter().map(|s| &**s))?;
     let shared = Shared {
@@ -259,12 +293,22 @@ pub fn run_many(
     // Only this thread listens; the lock is what lets it do so with the GIL released.
     let receiver = Mutex::new(receiver);
     std::thread::scope(|scope| {
-        let (engine, shared, runs) = (&*engine, &shared, &scenarios);
+        let (engine, shared, runs, kept) = (&*engine, &shared, &scenarios, &kept);
         scope.spawn(move || {
             run_many_on(engine, runs, threads, shared, &|index, result| {
                 shared.progress(index, runs[index].length());
+                let outcome = match (result, kept) {
+                    (Err(error), _) => Outcome::Failed(error),
+                    (Ok(run), None) => Outcome::Made(run),
+                    (Ok(run), Some(kept)) => {
+                        match kept.store(index, &run, &engine.identity(&run.scenario)) {
+                            Ok(()) => Outcome::Stored,
+                            Err(error) => Outcome::NotStored(error),
+                        }
+                    }
+                };
                 // Nobody listens any more only after a cancellation.
-                let _ = sender.send((index, result));
+                let _ = sender.send((index, outcome));
             });
         });
         let mut failure: Option<PyErr> = None;
@@ -273,18 +317,30 @@ pub fn run_many(
                 let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
                 receiver.recv_timeout(Duration::from_millis(80))
             });
+            let mut idle = false;
             let outcome = match next {
-                Err(RecvTimeoutError::Timeout) | Ok((_, Err(RunError::Cancelled))) => Ok(()),
-                Ok((index, Err(error))) => {
+                Err(RecvTimeoutError::Timeout) => {
+                    idle = true;
+                    Ok(())
+                }
+                Ok((_, Outcome::Failed(RunError::Cancelled))) => Ok(()),
+                Ok((index, Outcome::Failed(error))) => {
                     let error = run_error(py, error, &scenarios[index].id());
                     on_done.call1((index, error.into_value(py))).map(drop)
                 }
-                Ok((index, Ok(results))) => {
-                    let run = Run { results: Arc::new(results) };
-                    on_done.call1((index, run)).map(drop)
+                Ok((_, Outcome::NotStored(error))) => Err(store_error(py, &error)),
+                Ok((index, Outcome::Stored)) => on_done.call1((index, py.None())).map(drop),
+                Ok((index, Outcome::Made(results))) => {
+                    on_done.call1((index, Run::of(results))).map(drop)
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             };
+            let outcome = outcome.and_then(|()| match kept {
+                Some(kept) if idle => {
+                    py.detach(|| kept.segments.sync()).map_err(|error| store_error(py, &error))
+                }
+                _ => Ok(()),
+            });
             let outcome =
                 outcome.and_then(|()| py.check_signals()).and_then(|()| match on_progress {
                     Some(call) if failure.is_none() => call.call1((shared.seconds(),)).map(drop),
@@ -369,6 +425,5 @@ pub fn foresee(
 #[pyo3(signature = (scenario, *, engine="sim"))]
 pub fn identity(py: Python<'_>, scenario: &Scenario, engine: &str) -> PyResult<String> {
     let own = engines::engine(py, engine)?.identity(scenario.resolved());
-    let version = engines::version(py, engine)?;
-    Ok(if own.is_empty() { version } else { format!("{version}, {own}") })
+    Ok(store::full_version(&engines::version(py, engine)?, &own))
 }

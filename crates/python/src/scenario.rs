@@ -45,6 +45,24 @@ impl Scenario {
         to_json(&*self.0)
     }
 
+    /// What people call the run: `s1[fq_codel,20ms]#3`.
+    #[getter]
+    fn label(&self) -> String {
+        self.0.id()
+    }
+
+    /// The seed.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.0.seed
+    }
+
+    /// How long is simulated, warmup included, s.
+    #[getter]
+    fn length(&self) -> f64 {
+        self.0.length().as_secs_f64()
+    }
+
     /// The same with another seed.
     fn with_seed(&self, seed: u64) -> Self {
         Self::new(Resolved { seed, ..(*self.0).clone() })

@@ -8,11 +8,13 @@
 
 mod delays;
 mod distribution;
+pub mod ports;
 mod recorder;
 mod samples;
 
 pub use delays::Delays;
 pub use distribution::Distribution;
+pub use ports::PortElements;
 pub use recorder::{Provenances, Recorder};
 pub use samples::{
     Completion, FlowSample, LimitedTimes, PingSample, QueueSample, RecoveryState, SignalKind,

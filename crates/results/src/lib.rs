@@ -19,7 +19,7 @@ mod writer;
 #[doc = include_str!("../README.md")]
 struct Readme;
 
-pub use run::{EngineId, Run};
+pub use run::{EngineId, MACHINE, Run};
 pub use schema::rows;
 pub use table::{Column, MisfitTable, Provenance, Table, Text};
 pub use writer::{Code, Columns, CountColumn, Name, NumberColumn, Rows, TextColumn};

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 
-/// Where a column's values come from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+/// Where a column's values come from, the best source first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
     /// Counted or measured at each packet.
@@ -25,6 +25,11 @@ impl Provenance {
             Self::Sampled => "sampled",
             Self::Estimated => "estimated",
         }
+    }
+
+    /// The source of this word; `None` if it is no such word.
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Exact, Self::Sampled, Self::Estimated].into_iter().find(|own| own.name() == word)
     }
 }
 
@@ -217,6 +222,16 @@ impl Table {
         columns: Vec<Column>,
         provenance: Provenance,
     ) -> Result<Self, MisfitTable> {
+        let provenance = vec![provenance; columns.len()];
+        Self::from_sources(schema, columns, provenance)
+    }
+
+    /// The same with the source of each column; the sources are as many as the columns.
+    pub fn from_sources(
+        schema: &'static Schema,
+        columns: Vec<Column>,
+        provenance: Vec<Provenance>,
+    ) -> Result<Self, MisfitTable> {
         let table = schema.name;
         if columns.len() != schema.columns.len() {
             let (expected, found) = (schema.columns.len(), columns.len());
@@ -233,7 +248,6 @@ impl Table {
                 return Err(MisfitTable::Rows { table, column: stated.name, expected, found });
             }
         }
-        let provenance = vec![provenance; columns.len()];
         Ok(Self { schema, columns, provenance })
     }
 
@@ -336,6 +350,56 @@ impl Table {
         }
     }
 
+    /// This table's rows and, behind them, those of another table of the same schema. A column is known as well as the
+    /// worse of its parts that have rows.
+    ///
+    /// # Panics
+    /// If the schemas differ.
+    #[must_use]
+    pub fn followed_by(mut self, other: &Self) -> Self {
+        assert_eq!(self.schema.name, other.schema.name, "rows of another table");
+        if self.is_empty() {
+            return other.clone();
+        }
+        if other.is_empty() {
+            return self;
+        }
+        for (known, more) in self.provenance.iter_mut().zip(&other.provenance) {
+            *known = (*known).max(*more);
+        }
+        for (column, more) in self.columns.iter_mut().zip(&other.columns) {
+            match (column, more) {
+                (Column::F64(v), Column::F64(more)) => v.extend_from_slice(more),
+                (Column::U64(v), Column::U64(more)) => v.extend_from_slice(more),
+                (Column::Text(t), Column::Text(more)) => {
+                    let codes: Vec<u32> = more.names.iter().map(|name| t.intern(name)).collect();
+                    t.codes.extend(more.codes.iter().map(|&code| codes[code as usize]));
+                }
+                (column, more) => panic!("a column of {} and one of {}", column.ty(), more.ty()),
+            }
+        }
+        self
+    }
+
+    /// The rows in the order of a column of numbers; rows of the same number keep theirs.
+    ///
+    /// # Panics
+    /// As [`Table::f64`] does.
+    #[must_use]
+    pub fn in_order_of(mut self, column: &str) -> Self {
+        let keys = self.f64(column);
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        order.sort_by(|&a, &b| keys[a].total_cmp(&keys[b]));
+        for column in &mut self.columns {
+            match column {
+                Column::F64(v) => *v = order.iter().map(|&row| v[row]).collect(),
+                Column::U64(v) => *v = order.iter().map(|&row| v[row]).collect(),
+                Column::Text(t) => t.codes = order.iter().map(|&row| t.codes[row]).collect(),
+            }
+        }
+        self
+    }
+
     /// Makes room for so many more rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         for column in &mut self.columns {
@@ -381,6 +445,28 @@ mod tests {
         let mut other = table(["a", "b"], 0.2);
         other.push(rows::Completion { t_s: 0.4, flow: "a".into(), bytes: 2, duration_s: 0.2 });
         assert_ne!(one.table().digest(), other.table().digest());
+    }
+
+    /// Names that both parts have, and that only one has; the order of rows at one time stays.
+    #[test]
+    fn tables_are_put_together_in_the_order_of_time() {
+        let table = |rows: &[(f64, &str)], provenance| {
+            let mut table = Rows::<rows::Completions>::new(provenance);
+            for &(t_s, flow) in rows {
+                table.push(rows::Completion { t_s, flow: flow.into(), bytes: 9, duration_s: 0.1 });
+            }
+            table.into_table()
+        };
+        let one = table(&[(0.2, "b"), (0.4, "a")], Provenance::Exact);
+        let other = table(&[(0.1, "c"), (0.4, "b")], Provenance::Estimated);
+        let both = one.clone().followed_by(&other).in_order_of("t_s");
+        assert_eq!(both.f64("t_s"), [0.1, 0.2, 0.4, 0.4]);
+        let names: Vec<&str> = (0..4).map(|row| both.text("flow").get(row)).collect();
+        assert_eq!(names, ["c", "b", "a", "b"]);
+        assert!(both.columns().all(|(_, _, known)| known == Provenance::Estimated));
+        let empty = table(&[], Provenance::Estimated);
+        assert_eq!(one.clone().followed_by(&empty), one);
+        assert_eq!(empty.followed_by(&one), one);
     }
 
     #[test]

@@ -65,6 +65,7 @@ impl Dumbbell {
             start: Start::At(At::ORIGIN),
             stop: None,
             delays: None,
+            by: None,
             traffic,
         }
     }
@@ -104,6 +105,7 @@ impl Dumbbell {
             hops: vec![Hop {
                 name: "bottleneck".to_owned(),
                 stack: self.stack.clone(),
+                by: None,
                 host_nic: false,
                 down: side(),
                 up: side(),

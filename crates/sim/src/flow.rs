@@ -2,11 +2,11 @@
 
 use crate::app::any::AnyApp;
 use crate::app::setup::{HostStack, Setup};
-use crate::app::{App as _, Apps};
+use crate::app::{App as _, Apps, Elsewhere};
 use crate::host::Host;
 use crate::packet::Owner;
 use sojourn_engine::RunError;
-use sojourn_model::{Direction, Flow};
+use sojourn_model::{By, Direction, Flow};
 use sojourn_record::Distribution;
 use sojourn_transport::HostNic;
 use sojourn_units::{Random, random};
@@ -78,8 +78,11 @@ impl FlowRun {
             seed,
             random: &mut random,
         };
-        let app = AnyApp::of(setup, apps)
-            .map_err(|error| RunError::Failed(format!("flow \"{}\": {error}", flow.name)))?;
+        let app = match flow.by {
+            Some(By::Kernel) => AnyApp::Custom(Box::new(Elsewhere)),
+            Some(By::Sojourn) | None => AnyApp::of(setup, apps)
+                .map_err(|error| RunError::Failed(format!("flow \"{}\": {error}", flow.name)))?,
+        };
         let hosts = Host {
             owner,
             there: routes.0,

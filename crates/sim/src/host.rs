@@ -1,9 +1,10 @@
 //! The hosts of a flow, and the way out of them.
 
-use crate::network::{Network, send};
+use crate::network::{HandedOut, Network, send};
 use crate::packet::{Body, Owner, Packet};
 use sojourn_record::Distribution;
 use sojourn_units::{Dscp, Ecn, Random, Span, Time};
+use sojourn_wire::{Frame, Transport};
 
 /// What the two hosts of a flow have, whatever the application on them. Every packet comes by here, and so it is kept
 /// small.
@@ -92,6 +93,25 @@ impl HostTx<'_> {
         host.sent += 1;
         let late = if host.jitter == 0 { 0 } else { host.random.below(host.jitter) };
         send(self.network, self.now, self.now + Span::from_nanos(late), packet);
+    }
+
+    /// A frame has come to a host outside of the simulator.
+    pub(crate) fn hand_out(&mut self, packet: &Packet) {
+        let Some(bytes) = packet.payload() else { return };
+        let mut frame = Frame::new(bytes.to_vec());
+        frame.set_ecn(packet.ecn_field());
+        frame.set_dscp(packet.dscp_field());
+        let to_sender = packet.is_from_receiver();
+        let carries = match frame.transport() {
+            Some(Transport::Tcp) => frame.tcp().is_some_and(|tcp| tcp.payload > 0),
+            Some(Transport::Udp) => true,
+            None => false,
+        };
+        if carries && !to_sender {
+            self.note_delivery(packet);
+        }
+        let flow = packet.flow as usize;
+        self.network.observer.handed_out.push_back(HandedOut { flow, to_sender, frame });
     }
 
     /// A packet with data has come from its source to its destination.

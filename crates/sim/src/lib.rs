@@ -29,7 +29,7 @@ use known::Known;
 use sojourn_capture::Capture;
 use sojourn_engine::{Capabilities, Clock, Engine, Facts, Foreseen, RunError, Watch};
 use sojourn_model::{
-    ElementKind, Feature, Kind, Place, Quic, RuleKind, Scenario, Traffic, TrafficKind,
+    By, ElementKind, Feature, Kind, Place, Quic, RuleKind, Scenario, Traffic, TrafficKind,
     TunnelProtocol, Unsupported,
 };
 use sojourn_path::{Elements, NamedElement};
@@ -45,6 +45,7 @@ use std::sync::Arc;
 
 pub use flow::FlowState;
 pub use foresee::PACKET_BYTES;
+pub use network::HandedOut;
 pub use packet::PacketBox;
 pub use run::{FlowSnapshot, QueueSnapshot, Simulation, Snapshot};
 pub use sojourn_qdisc::{Discipline, disciplines};
@@ -147,6 +148,32 @@ impl Sim {
         Simulation::build(scenario.clone(), &self.known, capture)
     }
 
+    /// A run at its beginning round hosts that are elsewhere, those of flows that are by a kernel. Whoever runs these hosts
+    /// keeps time with it ([`Simulation::next_event`], [`Simulation::send_frame`], [`Simulation::take_frame`]) and has asked
+    /// [`Sim::refuse_around`].
+    ///
+    /// # Errors
+    /// As [`Sim::begin`].
+    pub fn begin_around(
+        &self,
+        scenario: &Arc<Scenario>,
+        capture: Option<&Capture>,
+    ) -> Result<Simulation, RunError> {
+        Simulation::build(Arc::clone(scenario), &self.known, capture)
+    }
+
+    /// What the simulator cannot run of a scenario apart from the hosts of flows that are by a kernel.
+    pub fn refuse_around(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let is_elsewhere = |place: &Place| {
+            let Place::Flow(name) = place else { return false };
+            let flow = scenario.flows.iter().find(|flow| flow.name == *name);
+            flow.is_some_and(|flow| flow.by == Some(By::Kernel))
+        };
+        let mut refusals = self.refuse(scenario);
+        refusals.retain(|refusal| !is_elsewhere(&refusal.place));
+        refusals
+    }
+
     /// The disciplines that it knows. Whoever checks the words of an experiment before it runs asks this too.
     pub const fn qdiscs(&self) -> &Registry<PacketBox> {
         &self.known.qdiscs
@@ -243,6 +270,8 @@ impl Engine for Sim {
             Feature::HostQdisc,
             Feature::Capture,
             Feature::HostNic,
+            Feature::HopsBy(By::Sojourn),
+            Feature::HostsBy(By::Sojourn),
         ]);
         able
     }

@@ -6,6 +6,8 @@ use sojourn_net::Observer;
 use sojourn_path::Sojourn;
 use sojourn_record::Delays;
 use sojourn_units::Time;
+use sojourn_wire::Frame;
+use std::collections::VecDeque;
 
 pub(crate) use sojourn_net::CALENDAR;
 
@@ -40,6 +42,19 @@ pub(crate) struct Observers {
     pub(crate) tap: Option<Box<Tap>>,
     /// Delays of every packet.
     pub(crate) delays: Delays,
+    /// Frames that have come to hosts outside of the simulator, and that these have not taken yet.
+    pub(crate) handed_out: VecDeque<HandedOut>,
+}
+
+/// A frame that has come to a host outside of the simulator.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HandedOut {
+    /// The number of its flow.
+    pub flow: usize,
+    /// Whether its host is the one that sends the flow's data.
+    pub to_sender: bool,
+    /// The frame.
+    pub frame: Frame,
 }
 
 impl Observer<PacketBox> for Observers {

@@ -12,6 +12,7 @@ use sojourn_transport::Sender;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, HEADERS, Handshake};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn, Time};
+use sojourn_wire::Frame;
 
 /// Bytes of an IPv4 header without options.
 const IP_HEADER: u32 = 20;
@@ -211,6 +212,13 @@ pub enum Body {
         /// When it was sent.
         sent: Time,
     },
+    /// An Ethernet frame of hosts outside of the simulator ([`Packet::payload`] has its bytes).
+    Frame {
+        /// Whether it goes from the receiver of the flow's data to the sender.
+        is_from_receiver: bool,
+        /// Whether it opens a TCP connection.
+        is_syn: bool,
+    },
     /// What a receiver of datagrams tells the sender (RFC 3550 §6.4.2).
     Report {
         /// Datagrams expected since the last report.
@@ -260,8 +268,15 @@ impl Body {
     /// Whether it goes against the data of its half-connection.
     #[inline]
     const fn is_answer(&self) -> bool {
-        use Body::{Ack, Echo, Report, SynAck};
-        matches!(self, SynAck(_) | Ack(_) | Echo { reply: true, .. } | Report { .. })
+        use Body::{Ack, Echo, Frame, Report, SynAck};
+        matches!(
+            self,
+            SynAck(_)
+                | Ack(_)
+                | Echo { reply: true, .. }
+                | Report { .. }
+                | Frame { is_from_receiver: true, .. }
+        )
     }
 
     /// Bytes of the IPv4 packet that carries a TCP body.
@@ -270,7 +285,10 @@ impl Body {
             Self::Syn(h) | Self::SynAck(h) => h.ip_len(),
             Self::Data(d) => d.ip_len(),
             Self::Ack(a) => a.ip_len(),
-            Self::Echo { .. } | Self::Datagram { .. } | Self::Report { .. } => 0,
+            Self::Echo { .. }
+            | Self::Datagram { .. }
+            | Self::Report { .. }
+            | Self::Frame { .. } => 0,
         }
     }
 }
@@ -293,6 +311,20 @@ impl Packet {
         body: Body,
     ) -> Self {
         Self::new(owner, route, dscp, ecn, payload + UDP_HEADERS, body)
+    }
+
+    /// A frame of hosts outside of the simulator: as long as it is, with the ECN field and the DSCP that it has. One that is
+    /// no IP packet is not ECN-capable.
+    pub(crate) fn of_frame(owner: Owner, route: u16, frame: Frame, is_from_receiver: bool) -> Self {
+        let (ecn, dscp) = (frame.ecn(), frame.dscp());
+        let is_syn = frame.tcp().is_some_and(|tcp| tcp.is_syn());
+        let length = frame.bytes().len() as u32;
+        let body = Body::Frame { is_from_receiver, is_syn };
+        let mut packet = Self::new(owner, route, dscp, ecn, 0, body);
+        packet.form = packet.form.with_len(length);
+        packet.form.0 |= Form::CARRIES;
+        packet.extra = Some(Box::new(Extra { covered: None, payload: frame.into_bytes().into() }));
+        packet
     }
 
     /// The same, of a datagram whose bytes the other end reads.
@@ -356,6 +388,12 @@ impl Packet {
     #[inline]
     pub fn ecn_field(&self) -> Ecn {
         Ecn::from_bits(self.tos)
+    }
+
+    /// Its DSCP, that of the outermost header.
+    #[inline]
+    pub(crate) fn dscp_field(&self) -> Dscp {
+        Dscp::from_tos(self.tos)
     }
 
     /// Bytes of UDP payload of a datagram that has come.
@@ -433,7 +471,7 @@ impl QdiscPacket for PacketBox {
         self.0.tos = dscp.tos(self.ecn());
     }
 
-    /// In a tunnel nothing is seen of it, as of UDP's payload.
+    /// In a tunnel nothing is seen of it, as of UDP's payload. Nobody looks into frames of hosts outside of the simulator.
     fn acknowledgement(&self) -> Option<Acknowledgement> {
         let (Body::Ack(ack), None) = (&self.0.body, self.0.covered()) else { return None };
         Some(Acknowledgement {
@@ -502,7 +540,11 @@ impl PathPacket for PacketBox {
     }
 
     fn is_syn(&self) -> bool {
-        !self.0.form.has(Form::COVERED) && matches!(self.0.body, Body::Syn(_) | Body::SynAck(_))
+        let opens = matches!(
+            self.0.body,
+            Body::Syn(_) | Body::SynAck(_) | Body::Frame { is_syn: true, .. }
+        );
+        opens && !self.0.form.has(Form::COVERED)
     }
 
     /// Data have one, on the account of the flow's sender: requests go the other way, and are never held back.
@@ -525,6 +567,13 @@ impl PathPacket for PacketBox {
             Body::Syn(h) | Body::SynAck(h) => h.ecn = h.ecn.without_ece_and_cwr(),
             Body::Data(data) => data.cwr = false,
             Body::Ack(ack) => ack.ecn = ack.ecn.without_ece_and_cwr(),
+            Body::Frame { .. } => {
+                if let Some(extra) = &mut self.0.extra {
+                    let mut frame = Frame::new(core::mem::take(&mut extra.payload).into());
+                    frame.strip_tcp_ecn();
+                    extra.payload = frame.into_bytes().into();
+                }
+            }
             Body::Echo { .. } | Body::Datagram { .. } | Body::Report { .. } => {}
         }
     }

@@ -2,11 +2,9 @@
 
 use crate::app::{App as _, Counts, FlowReport, Record};
 use crate::flow::{FlowRun, FlowState};
-use crate::topology::{Node, Role, Topology};
+use crate::topology::Topology;
 use sojourn_model::Scenario;
-use sojourn_path::{PortStats, Sojourns};
-use sojourn_qdisc::Qdisc;
-use sojourn_record::{Delays, FlowSample, Provenances, QueueSample, SignalKind};
+use sojourn_record::{Delays, FlowSample, PortElements, Provenances, ports};
 use sojourn_results::{Provenance, Rows, Table, rows};
 use sojourn_transport::LimitedTimes;
 use sojourn_units::Time;
@@ -15,18 +13,7 @@ use sojourn_units::Time;
 #[derive(Debug)]
 pub(crate) struct Recorder {
     record: sojourn_record::Recorder,
-    /// The recorder's element of each port, if it is a queue.
-    element_of: Vec<Option<usize>>,
-    /// The element of the first middlebox.
-    middleboxes: usize,
-}
-
-/// The element of a port, if it is a queue.
-pub(crate) fn queue_of(node: &Node) -> Option<&str> {
-    match &node.role {
-        Role::Queue { element } => Some(element),
-        _ => None,
-    }
+    ports: PortElements,
 }
 
 /// How well the simulator knows what it records.
@@ -50,14 +37,10 @@ fn provenances() -> Provenances {
 impl Recorder {
     /// Tables for a scenario's flows and ports.
     pub(crate) fn new(scenario: &Scenario, topology: &Topology) -> Self {
-        let mut next = 0..;
-        let element_of: Vec<_> =
-            topology.nodes.iter().map(|node| queue_of(node).and_then(|_| next.next())).collect();
-        let middleboxes = element_of.iter().flatten().count();
-        let queues = topology.nodes.iter().filter_map(queue_of);
-        let elements = queues.chain(topology.middleboxes.iter().map(|(path, _)| path.as_str()));
+        let ports = PortElements::new(topology);
+        let elements = PortElements::paths(topology);
         let record = sojourn_record::Recorder::new(scenario, elements, provenances());
-        Self { record, element_of, middleboxes }
+        Self { record, ports }
     }
 
     /// Something happened.
@@ -77,15 +60,7 @@ impl Recorder {
                 self.flow_row(now, i, flow);
             }
         }
-        for (node, element) in topology.nodes.iter_mut().zip(&self.element_of) {
-            node.port.check_books();
-            if let Some(element) = *element {
-                queue_row(&mut self.record, now, element, node);
-            }
-        }
-        for (element, (_, middlebox)) in (self.middleboxes..).zip(&topology.middleboxes) {
-            signal_rows(&mut self.record, now, element, middlebox.stats());
-        }
+        self.ports.step(&mut self.record, now, topology);
     }
 
     /// A row of a flow, for the step that ends now.
@@ -106,12 +81,7 @@ impl Recorder {
 
     /// What tc says of everything that holds packets, `setup` or `teardown`.
     pub(crate) fn tc(&mut self, now: Time, when: &str, topology: &Topology) {
-        for node in &topology.nodes {
-            if !matches!(node.role, Role::Nic { .. }) {
-                let text = node.port.discipline().show();
-                self.record.tc(now, when, &subject(&node.role), &text);
-            }
-        }
+        ports::tc(&mut self.record, now, when, topology);
     }
 
     /// The tables as far as they are written row by row.
@@ -133,7 +103,7 @@ impl Recorder {
         for (element, quantity, distribution) in &sojourns {
             record.histogram(element, quantity, distribution);
         }
-        totals(record, topology);
+        ports::totals(record, topology);
         for (i, (spec, flow)) in scenario.flows.iter().zip(flows).enumerate() {
             let report = flow.app.report(end);
             reported(record, &spec.name, &report);
@@ -169,40 +139,6 @@ fn of_counts(counts: &Counts) -> FlowSample {
     }
 }
 
-fn queue_row(record: &mut sojourn_record::Recorder, now: Time, element: usize, node: &mut Node) {
-    let Sojourns { count, min, max, sum } = node.port.take_sojourns();
-    let (held, stats) = (node.port.backlog(), node.port.stats());
-    let sample = QueueSample {
-        packets: u64::from(held.packets),
-        bytes: held.bytes,
-        sojourn: (min.as_nanos(), sum.as_nanos(), max.as_nanos(), count),
-        sent_packets: stats.left,
-        sent_bytes: stats.left_bytes,
-        marks: stats.all_marks(),
-        drops: stats.all_drops(),
-    };
-    record.queue(now, element, &sample);
-    signal_rows(record, now, element, stats);
-    record.queue_gauges(now, element, |out| node.port.discipline().gauges(now, out));
-}
-
-/// Counts by reason.
-fn signal_rows(
-    record: &mut sojourn_record::Recorder,
-    now: Time,
-    element: usize,
-    stats: &PortStats,
-) {
-    use SignalKind::{Drop, Mark, Sce};
-    for (reason, signals) in stats.signals() {
-        let counts = [(Mark, signals.marks), (Drop, signals.drops), (Sce, signals.sce_marks)];
-        // Most reasons never occur.
-        for (kind, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
-            record.signal(now, element, (reason.name(), kind), count);
-        }
-    }
-}
-
 /// What a flow reports at the end.
 fn reported(record: &mut sojourn_record::Recorder, flow: &str, report: &FlowReport) {
     for ping in &report.pings {
@@ -216,58 +152,6 @@ fn reported(record: &mut sojourn_record::Recorder, flow: &str, report: &FlowRepo
     }
     for &(at, playing) in &report.playback {
         record.playing(at, flow, playing);
-    }
-}
-
-/// What a port is called in the tables.
-fn subject(role: &Role) -> String {
-    match role {
-        Role::Queue { element } => element.clone(),
-        Role::Netem { element, link, flow } => {
-            let whose = flow.as_deref().map_or(String::new(), |f| format!(":{f}"));
-            let link = if *link == 0 { String::new() } else { format!("/{link}") };
-            format!("{element}{link}{whose}")
-        }
-        Role::Nic { name } => name.clone(),
-    }
-}
-
-/// Counters at the end: `tc -s`'s of queues, and what conservation is checked by.
-fn totals(record: &mut sojourn_record::Recorder, topology: &Topology) {
-    let stats_rows =
-        |record: &mut sojourn_record::Recorder, subject: &str, stats: &PortStats, held: u32| {
-            for (name, value) in [
-                ("entered", stats.entered),
-                ("left", stats.left),
-                ("held", u64::from(held)),
-                ("dropped", stats.all_drops()),
-                ("marked", stats.all_marks()),
-                ("sce_marked", stats.all_sce_marks()),
-                ("false_marks", stats.false_marks()),
-            ] {
-                record.total(subject, name, value as f64);
-            }
-        };
-    for node in &topology.nodes {
-        let subject = subject(&node.role);
-        let held = node.port.backlog().packets;
-        stats_rows(record, &subject, node.port.stats(), held);
-        let mut discipline = Some(node.port.discipline());
-        while let Some(d) = discipline {
-            let (name, stats) = (d.info().name, d.stats());
-            record.total(&subject, &format!("{name}.overlimits"), stats.overlimits as f64);
-            for (counter, value) in &stats.own {
-                record.total(&subject, &format!("{name}.{counter}"), *value);
-            }
-            discipline = d.child();
-        }
-    }
-    for (element, middlebox) in &topology.middleboxes {
-        let stats = middlebox.stats();
-        stats_rows(record, element, stats, 0);
-        for (reason, signals) in stats.signals().filter(|s| s.1.drops > 0) {
-            record.total(element, &format!("drops.{}", reason.name()), signals.drops as f64);
-        }
     }
 }
 

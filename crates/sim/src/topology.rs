@@ -16,9 +16,6 @@ pub(crate) use sojourn_path::topology::Role;
 /// Ports, middleboxes and routes of the simulator's packets.
 pub(crate) type Topology = sojourn_path::Topology<PacketBox>;
 
-/// A port of the simulator's packets.
-pub(crate) type Node = sojourn_path::topology::Node<PacketBox>;
-
 /// What the words of a path may name: disciplines, and elements that hold no packets.
 pub(crate) type PathWords<'a> = (&'a Registry<PacketBox>, &'a Elements);
 

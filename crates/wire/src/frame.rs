@@ -232,6 +232,24 @@ impl Frame {
         })
     }
 
+    /// The identifier of an ICMP echo request or reply over IPv4 (RFC 792), if it is one that is whole.
+    pub fn echo(&self) -> Option<u16> {
+        const ICMP: u8 = 1;
+        let IpAt { start, is_v6: false, .. } = self.ip? else { return None };
+        let is_first = self.word(start + 6) << 3 == 0;
+        let at = start + usize::from(self.bytes[start] & 15) * 4;
+        let message = self.bytes.get(at..self.end())?;
+        let is_echo = self.bytes[start + 9] == ICMP && matches!(message.first()?, 0 | 8);
+        (is_first && is_echo && message.len() >= 8).then(|| self.word(at + 4))
+    }
+
+    /// The options of a TCP header, if it has one that is whole.
+    pub fn tcp_options(&self) -> Option<&[u8]> {
+        let (Transport::Tcp, at) = self.ip?.transport? else { return None };
+        let header = usize::from(self.bytes[at + 12] >> 4) * 4;
+        self.bytes.get(at + 20..at + header)
+    }
+
     /// Clears ECE and CWR of a TCP header, with its checksum, as `iptables -j ECN --ecn-tcp-remove` does.
     pub fn strip_tcp_ecn(&mut self) {
         if let Some((Transport::Tcp, at)) = self.ip.and_then(|ip| ip.transport) {

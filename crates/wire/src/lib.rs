@@ -11,8 +11,10 @@
 //!   same amount.
 
 mod frame;
+mod join;
 mod segments;
 mod write;
 
 pub use frame::{Frame, TcpView, Transport};
+pub use join::{ChecksumAt, Joined};
 pub use write::{Addresses, Ip, TTL, ZEROS, length};

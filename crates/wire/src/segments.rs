@@ -6,8 +6,13 @@
 //! unfinished.
 
 use crate::frame::{CWR, Frame, IpAt, TCP_CHECKSUM, TCP_FLAGS, Transport};
+use crate::join::ChecksumAt;
 use etherparse::checksum;
 
+const TCP: u8 = 6;
+const UDP: u8 = 17;
+/// Offset in a UDP header.
+const UDP_CHECKSUM: usize = 6;
 const FIN: u8 = 0x01;
 const PSH: u8 = 0x08;
 
@@ -15,6 +20,18 @@ impl Frame {
     /// Splits it into frames with at most `payload` bytes behind the transport header. It stays whole if it is short
     /// enough, or neither TCP nor UDP. `accecn` says that CWR is a bit of AccECN's counter.
     pub fn segments(self, payload: usize, accecn: bool) -> Vec<Self> {
+        self.split(payload, accecn, Self::finish)
+    }
+
+    /// The same, for whoever sends them through an interface that finishes transport checksums: they are as
+    /// [`Frame::finish_partly`] leaves them.
+    pub fn unfinished_segments(self, payload: usize, accecn: bool) -> Vec<Self> {
+        self.split(payload, accecn, |frame| {
+            frame.finish_partly();
+        })
+    }
+
+    fn split(self, payload: usize, accecn: bool, finish: impl Fn(&mut Self)) -> Vec<Self> {
         let Some(ip @ IpAt { transport: Some((transport, at)), .. }) = self.ip else {
             return vec![self];
         };
@@ -50,7 +67,7 @@ impl Frame {
                 frame.bytes[at + TCP_FLAGS] = flags;
             }
             sent += part.len() as u32;
-            frame.finish();
+            finish(&mut frame);
             frame
         });
         split.collect()
@@ -58,7 +75,34 @@ impl Frame {
 
     /// Sets lengths and computes all checksums, for a frame from a host that left them to its network card.
     pub fn finish(&mut self) {
-        let Some(ip) = self.ip else { return };
+        let Some((field, protocol)) = self.finish_network() else { return };
+        self.put(field, 0);
+        let at = self.ip.and_then(|ip| ip.transport).map_or(0, |(_, at)| at);
+        let sum = self.pseudo_header(protocol).add_slice(&self.bytes[at..]).ones_complement();
+        let sum = sum.to_be();
+        // RFC 768: a UDP checksum of zero would say that there is none.
+        self.put(field, if protocol == UDP && sum == 0 { 0xffff } else { sum });
+    }
+
+    /// Sets lengths and the checksum of IPv4, and leaves the transport checksum to a network card: its field has the sum of
+    /// the pseudo-header. Returns what the card has to know; nothing where there is no transport header.
+    pub fn finish_partly(&mut self) -> Option<ChecksumAt> {
+        let (field, protocol) = self.finish_network()?;
+        let sum = !self.pseudo_header(protocol).ones_complement().to_be();
+        self.put(field, sum);
+        self.checksum_at()
+    }
+
+    /// Where a network card would finish the transport checksum.
+    pub fn checksum_at(&self) -> Option<ChecksumAt> {
+        let (transport, at) = self.ip?.transport?;
+        let field = if transport == Transport::Tcp { TCP_CHECKSUM } else { UDP_CHECKSUM };
+        Some((at as u16, field as u16))
+    }
+
+    /// Sets lengths and the checksum of IPv4; returns the place of the transport checksum, and the protocol's number.
+    fn finish_network(&mut self) -> Option<(usize, u8)> {
+        let ip = self.ip?;
         let length = self.bytes.len() - ip.start;
         if ip.is_v6 {
             self.put(ip.start + 4, crate::length(length - 40));
@@ -71,26 +115,25 @@ impl Frame {
                 .ones_complement();
             self.put(ip.start + 10, sum.to_be());
         }
-        let Some((transport, at)) = ip.transport else { return };
-        let (field, protocol) = match transport {
-            Transport::Tcp => (at + TCP_CHECKSUM, 6),
+        let (transport, at) = ip.transport?;
+        match transport {
+            Transport::Tcp => Some((at + TCP_CHECKSUM, TCP)),
             Transport::Udp => {
                 self.put(at + 4, crate::length(self.bytes.len() - at));
-                (at + 6, 17)
+                Some((at + UDP_CHECKSUM, UDP))
             }
-        };
-        self.put(field, 0);
+        }
+    }
+
+    /// The sum of what the transport checksum covers beside the transport's own bytes.
+    fn pseudo_header(&self, protocol: u8) -> checksum::Sum16BitWords {
+        let at = self.ip.and_then(|ip| ip.transport).map_or(0, |(_, at)| at);
         let [source, destination] = self.addresses();
         let length = (self.bytes.len() - at) as u32;
-        let sum = checksum::Sum16BitWords::new()
+        checksum::Sum16BitWords::new()
             .add_slice(source)
             .add_slice(destination)
             .add_2bytes([0, protocol])
             .add_4bytes(length.to_be_bytes())
-            .add_slice(&self.bytes[at..])
-            .ones_complement()
-            .to_be();
-        // RFC 768: a UDP checksum of zero would say that there is none.
-        self.put(field, if transport == Transport::Udp && sum == 0 { 0xffff } else { sum });
     }
 }

@@ -177,3 +177,48 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn the_options_of_a_tcp_header_are_what_follows_its_fixed_part() {
+    let with = frame(false, Some(tcp(1)), 0, b"abc");
+    assert_eq!(with.tcp_options(), Some(&[1, 1, 8, 10, 0, 0, 0, 1, 0, 0, 0, 2][..]));
+    assert_eq!(frame(true, Some(TcpHeader::new(1, 2, 3, 4)), 0, b"").tcp_options(), Some(&[][..]));
+    assert_eq!(frame(false, None, 0, b"abc").tcp_options(), None);
+}
+
+/// By hand: an echo request of RFC 792 with identifier 0x1234, over IPv4 without options.
+#[test]
+fn an_echo_has_an_identifier_unless_it_is_a_later_fragment() {
+    let mut bytes = vec![0; 12];
+    bytes.extend([8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 64, 1, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2]);
+    bytes.extend([8, 0, 0, 0, 0x12, 0x34, 0, 1]);
+    let of = |at: usize, value: u8| {
+        let mut bytes = bytes.clone();
+        bytes[at] = value;
+        Frame::new(bytes).echo()
+    };
+    assert_eq!(of(0, 0), Some(0x1234));
+    assert_eq!(of(34, 0), Some(0x1234), "a reply");
+    assert_eq!(of(34, 3), None, "an error message");
+    assert_eq!(of(21, 1), None, "a later fragment");
+    assert_eq!(of(23, 17), None, "UDP");
+    assert_eq!(Frame::new(bytes[..41].to_vec()).echo(), None, "cut off");
+}
+
+/// What a network card does: it adds up everything from where it begins to count, and writes the complement.
+#[test]
+fn a_network_card_finishes_what_was_finished_partly() {
+    for (is_v6, header) in
+        [(false, Some(tcp(7))), (true, Some(tcp(7))), (false, None), (true, None)]
+    {
+        let mut partly = frame(is_v6, header, 0, b"some payload");
+        let mut whole = partly.clone();
+        whole.finish();
+        let (begin, place) = partly.finish_partly().expect("a transport header");
+        let mut bytes = partly.into_bytes();
+        let (begin, place) = (usize::from(begin), usize::from(begin + place));
+        let sum = etherparse::checksum::Sum16BitWords::new().add_slice(&bytes[begin..]);
+        bytes[place..place + 2].copy_from_slice(&sum.ones_complement().to_ne_bytes());
+        assert_eq!(bytes, whole.bytes());
+    }
+}

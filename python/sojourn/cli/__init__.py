@@ -10,9 +10,18 @@ from collections.abc import Callable
 from typing import Any, Final
 
 
+def _version() -> None:
+    from sojourn import _core
+
+    sys.stdout.write(f"sojourn {_core.version()}\n")
+
+
 def main() -> None:
     """Run the command line; leave with 0, or with the status of the error and its message, never a traceback."""
-    from sojourn.cli.app import app
+    # Scripts ask for the version often: no command is imported for it.
+    app = _version
+    if sys.argv[1:] != ["--version"]:
+        from sojourn.cli.app import app
     from sojourn.errors import SojournError
 
     warnings.showwarning = _say(warnings.showwarning)

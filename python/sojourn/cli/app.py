@@ -9,6 +9,7 @@ from sojourn.cli import complete
 from sojourn.cli.options import (
     AsJson,
     Engine,
+    Keep,
     Kernel,
     On,
     Only,
@@ -83,6 +84,10 @@ def run(
         int | None,
         typer.Option(min=1, help="Number of seeds (1, 2, ...) per cell (default: the file's)."),
     ] = None,
+    repeat: Annotated[
+        int,
+        typer.Option(min=1, help="Runs per seed, on an engine where two runs of one seed differ ([b]live[/b])."),
+    ] = 1,
     precision: Annotated[
         list[str] | None,
         typer.Option(
@@ -107,6 +112,7 @@ def run(
         bool, typer.Option("--qlog", help="Write each connection as qlog into DIR/qlog, one sample per interval.")
     ] = False,
     only: Only = None,
+    keep: Keep = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation above 100 000 runs.")] = False,
     dry_run: Annotated[
         bool,
@@ -147,6 +153,7 @@ def run(
         pcap=pcap,
         snap_len=snap_len,
         qlog=qlog,
+        keep=keep,
         batches=batches or [],
         only=only or [],
         yes=yes,
@@ -156,6 +163,7 @@ def run(
         as_json=as_json,
         aims=precision or [],
         max_seeds=max_seeds,
+        repeat=repeat,
     )
 
 
@@ -473,7 +481,6 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     doctor,
     evaluate,
     explore,
-    index,
     init,
     linux,
     merge,
@@ -481,6 +488,7 @@ from sojourn.cli import (  # noqa: E402 - they add their commands to what is abo
     playground,
     plot,
     search,
+    shell,
     store,
     table,
 )
@@ -496,7 +504,6 @@ for _commands in (
     doctor,
     evaluate,
     explore,
-    index,
     init,
     linux,
     merge,
@@ -504,6 +511,7 @@ for _commands in (
     playground,
     plot,
     search,
+    shell,
     store,
     table,
 ):

@@ -70,7 +70,7 @@ def claims(
     if run_only:
         verdicts = [own for own in verdicts if own.verdict is not published.Verdict.NOT_RUN]
     if as_json:
-        print_json([_json(verdict, folder) for verdict in verdicts])
+        print_json([_json(verdict) for verdict in verdicts])
     else:
         here = {run.scenario.experiment for run in runs}
         shown = [own for own in verdicts if every or ids or not here.isdisjoint(own.claim.experiments)]
@@ -127,7 +127,7 @@ def _show(verdicts: Sequence["ClaimVerdict"], *, details: bool) -> None:
             out().print(line, soft_wrap=True, markup=False)
 
 
-def _json(own: "ClaimVerdict", folder: Path) -> dict[str, Any]:
+def _json(own: "ClaimVerdict") -> dict[str, Any]:
     from sojourn.evidence.claims import page
 
     telling = own.telling
@@ -153,6 +153,6 @@ def _json(own: "ClaimVerdict", folder: Path) -> dict[str, Any]:
         "missing": dataclasses.asdict(own.claim.missing) if own.claim.missing else None,
         "seeds": own.seeds,
         "advice": own.advice,
-        "runs": [str(folder / "runs" / run.key.folder_name) for run in own.runs],
+        "runs": [run.key.name for run in own.runs],
         "parts": [page.part_json(part) for part in own.parts],
     }

@@ -24,6 +24,50 @@ def register(app: typer.Typer) -> None:
 
 
 @_exports.command()
+def parquet(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    output: Output = None,
+    table: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this table (repeatable; default: all).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the tables of all runs as Parquet, for DuckDB, Polars and pandas.
+
+    Each row begins with the run's name, the labels of its axes, its seed and its engine. runs.parquet lists the runs.
+    """
+    from sojourn.interop.tables import export_tables
+
+    to = output or folder / "parquet"
+    _tell(export_tables(folder, to, table or ()), to, as_json=as_json)
+
+
+@_exports.command()
+def run(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
+    name: Annotated[
+        str, typer.Argument(metavar="RUN", help="The run's name, or the part of it that no other run has.")
+    ],
+    output: Output = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write one run as a folder: scenario.json, which [b]sojourn run[/b] takes, and its tables as Parquet."""
+    from sojourn.core.store import Folder
+    from sojourn.errors import UsageError
+    from sojourn.interop.tables import export_run
+
+    opened = Folder.open(folder)
+    names = opened.store.names()
+    found = [name] if name in names else [own for own in names if name in own]
+    if len(found) != 1:
+        if found:
+            raise UsageError(f'{len(found)} runs have "{name}" in their names', help=f"such as {', '.join(found[:3])}")
+        raise UsageError.unknown("run", name, names)
+    to = output or folder / found[0]
+    _tell(export_run(opened.named(found[0]), to), to, as_json=as_json)
+
+
+@_exports.command()
 def flent(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A results folder.")],
     output: Output = None,

@@ -1,5 +1,6 @@
 """``sojourn doctor``: what this machine can do for each engine, and how to get the rest."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -41,6 +42,7 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
     unknown = [] if run else iproute.unknown(name for name in known if any(name in k.qdiscs for k in built))
     if unknown:
         advice.append("sojourn linux tc")
+    refused, lacks, controls = _core.probe_live()
     if as_json:
         print_json(
             {
@@ -53,6 +55,13 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
                     "missing": [need.name for need in lacking],
                     "unknown_to_tc": unknown,
                     "advice": [a for a in advice if a],
+                },
+                "live": {
+                    "ready": refused is None,
+                    "refused": refused and refused[0],
+                    "ccs": controls,
+                    "missing": lacks,
+                    "advice": [refused[1]] if refused else [],
                 },
             }
         )
@@ -68,8 +77,19 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] 
         console.print(Text.assemble(("linux  ", "bold"), "ready" if able else "not ready"))
         for line in lines:
             console.print(f"         {line}", markup=False)
-    if not able:
+        console.print(Text.assemble(("live   ", "bold"), "ready" if refused is None else "not ready"))
+        for line in _live(refused, lacks, controls):
+            console.print(f"         {line}", markup=False)
+    if not able or refused is not None:
         raise typer.Exit(1)
+
+
+def _live(refused: tuple[str, str] | None, lacks: Sequence[str], controls: Sequence[str]) -> list[str]:
+    """Return the remarks on the live engine."""
+    if refused is not None:
+        why, advice = refused
+        return [f"refused: {why}", f"get it: {advice}"]
+    return [f"this machine's kernel: congestion controls {', '.join(controls)}", *(f"lacks: {text}" for text in lacks)]
 
 
 def _kernel(kernel: "Kernel") -> str:

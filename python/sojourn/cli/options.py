@@ -1,7 +1,7 @@
 """Options that several commands have, each stated once."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -41,8 +41,8 @@ def on_kernel(engine: str, kernel: str | None) -> str:
 Engine = Annotated[
     str,
     typer.Option(
-        help="The engine: [b]sim[/b], the simulator, or [b]linux[/b], the kernel itself; [b]linux:NAME[/b] is "
-        "the kernel with this name.",
+        help="The engine: [b]sim[/b], the simulator, [b]linux[/b], the kernel in virtual time ([b]linux:NAME[/b], "
+        "the kernel of this name), or [b]live[/b], the machine's own TCP behind our queues.",
         metavar="NAME",
         autocompletion=complete.engines,
     ),
@@ -96,6 +96,15 @@ Only = Annotated[
     typer.Option(
         metavar="AXIS=LABEL",
         help="Only cells with this label: [b]--only rtt=20ms[/b] (repeatable; several labels of one axis: any).",
+    ),
+]
+Keep = Annotated[
+    Literal["summary", "series", "all"] | None,
+    typer.Option(
+        "--keep",
+        help="How much of each run the folder keeps: answers, counters and distributions ([b]summary[/b]); also tables "
+        "over time without those of controllers ([b]series[/b]); all tables. Default: the file's, or [b]all[/b].",
+        show_default=False,
     ),
 ]
 SnapLen = Annotated[

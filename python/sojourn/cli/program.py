@@ -1,4 +1,4 @@
-"""The program behind ``--`` of ``sojourn try``."""
+"""The program behind ``--`` of ``sojourn try`` and ``sojourn shell``."""
 
 import shlex
 from collections.abc import Sequence
@@ -29,6 +29,11 @@ class WithProgram(typer.core.TyperCommand):
         return super().parse_args(ctx, args)
 
 
+def command_of(ctx: typer.Context) -> list[str]:
+    """Return the words behind ``--``; none if there are none."""
+    return list(ctx.meta.get(_COMMAND, []))
+
+
 def programs_of(
     ctx: typer.Context,
     flows: Sequence[str] | None,
@@ -44,7 +49,7 @@ def programs_of(
     """
     from sojourn.quick.asked import Programs
 
-    client = ctx.meta.get(_COMMAND, [])
+    client = command_of(ctx)
     if client:
         try:
             words = shlex.split(server or "")

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from sojourn import _core, runner
@@ -24,8 +24,6 @@ from sojourn.evidence.claimed import Claimed, place_of
 from sojourn.evidence.interval import SEEDS, Look
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
-from sojourn.interop import batch
-from sojourn.interop.qlog import export_runs
 from sojourn.runner.shard import Shard
 from sojourn.views import checks, remarks
 
@@ -43,6 +41,7 @@ def run(
     pcap: bool,
     snap_len: int | None,
     qlog: bool,
+    keep: str | None,
     batches: list[str],
     only: list[str],
     yes: bool,
@@ -52,6 +51,7 @@ def run(
     as_json: bool,
     aims: Sequence[str] = (),
     max_seeds: int | None = None,
+    repeat: int = 1,
 ) -> None:
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
     wanted, looks = _looks(aims, seeds, max_seeds)
@@ -61,7 +61,9 @@ def run(
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
-    keys = _part(keys, shard)
+    keys = _part(_repeated(keys, repeat, engine), shard)
+    if keep is not None:
+        keys = [replace(key, keep=keep) for key in keys]
     # What is to be run comes first: a wrong name is the nearer mistake.
     if output is None and not dry_run:
         raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
@@ -85,7 +87,9 @@ def run(
         runs, standings = _made(keys, wanted, looks, make, joint)
     if qlog:
         folder = Folder.open(output)
-        files = export_runs(((folder.record(run.key).path.name, run) for run in runs), output / "qlog")
+        from sojourn.interop.qlog import export_runs
+
+        files = export_runs(((folder.record(run.key).name, run) for run in runs), output / "qlog")
         say(f"{len(files)} connections as qlog in {output / 'qlog'}")
     tallies = campaign.judge(runs)
     _show(runs, tallies, standings, output, as_json=as_json)
@@ -108,6 +112,14 @@ def _say_plan(campaign: Campaign, *, limit: bool) -> None:
     if needed.expected_s(threads) > LONG_S:
         runs = f"{needed.runs} run{'s'[: needed.runs != 1]}"
         say(f"{'at most ' if limit else ''}{runs} to make, {needs_line(needed, threads)}")
+
+
+def _repeated(keys: list[RunKey], times: int, engine: str) -> list[RunKey]:
+    if times == 1:
+        return keys
+    if _core.facts(engine).deterministic:
+        raise UsageError(f"two runs of one seed are the same on {engine}", help="use --seeds instead of --repeat")
+    return [replace(key, repetition=number) for key in keys for number in range(1, times + 1)]
 
 
 def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:
@@ -231,6 +243,8 @@ def run_keys(
 def _batch(
     file: Path, *, engine: str, seeds: int | None, settings: list[str], batches: list[str]
 ) -> Sequence[Experiment]:
+    from sojourn.interop import batch
+
     chosen = batch.load(file, batches=batches, settings=settings, seeds=seeds, engine=engine)
     for note in chosen.notes:
         say(str(note))

@@ -1,5 +1,7 @@
 """``sojourn store``: list, measure, verify and prune a results folder."""
 
+import shlex
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
@@ -30,10 +32,10 @@ def ls(folder: Results, as_json: AsJson = False) -> None:
 
     rows: dict[tuple[str, str, str], tuple[set[str], int, int]] = {}
     for record in Folder.open(folder).records():
-        key = record.key
-        place = (key.scenario.experiment, key.engine, key.version)
+        own = record.brief
+        place = (own.experiment, own.engine, own.version)
         cells, runs, room = rows.get(place, (set(), 0, 0))
-        rows[place] = (cells | {key.cell_digest}, runs + 1, room + _bytes(record))
+        rows[place] = (cells | {own.cell}, runs + 1, room + _bytes(record))
     if as_json:
         print_json(
             [
@@ -48,16 +50,16 @@ def ls(folder: Results, as_json: AsJson = False) -> None:
 
 @_store.command()
 def du(folder: Results, as_json: AsJson = False) -> None:
-    """Show disk usage: tables, captures and texts of all runs."""
+    """Show disk usage: segments (all runs) and captures."""
     from sojourn.cli.grid import print_table
     from sojourn.cli.screen import print_json
     from sojourn.core.store import Folder
     from sojourn.runner.foresight import size
 
+    opened = Folder.open(folder)
     found: Counter[str] = Counter()
-    for path in Folder.open(folder).run_folders():
-        for file in path.iterdir():
-            found["captures" if file.suffix == ".pcap" else file.name] += file.stat().st_size
+    found["segments"] = sum(file.stat().st_size for file in opened.store.files())
+    found["captures"] = sum(file.stat().st_size for record in opened.records() for file in record.captures)
     if as_json:
         print_json(dict(found.most_common()))
         return
@@ -66,26 +68,51 @@ def du(folder: Results, as_json: AsJson = False) -> None:
 
 @_store.command()
 def verify(folder: Results, as_json: AsJson = False) -> None:
-    """Compare every file of the runs, manifest and index with their checksums. Exits with 1 if one is damaged."""
+    """Compare every byte of runs, captures and manifest with its checksum. Exits with 1 if one is damaged."""
     from sojourn.cli.screen import out, print_json
     from sojourn.core.store import Folder
-    from sojourn.core.store.verify import damaged_index, damages
+    from sojourn.core.store.verify import damages
 
     opened = Folder.open(folder)
-    runs = sum(1 for _ in opened.run_folders())
+    runs = len(opened.store)
     found = list(damages(opened))
-    index = damaged_index(opened)
     left = opened.unfinished()
     if as_json:
-        damaged = [{"run": str(own.run), "message": own.message} for own in found]
-        print_json({"runs": runs, "damaged": damaged, "index": index, "unfinished": [str(path) for path in left]})
+        damaged = [{"run": own.run or None, "message": own.message} for own in found]
+        print_json({"runs": runs, "damaged": damaged, "unfinished": [str(path) for path in left]})
     else:
-        for message in (*(own.message for own in found), *filter(None, [index])):
-            out().print(message, soft_wrap=True, markup=False)
+        for own in found:
+            out().print(own.message, soft_wrap=True, markup=False)
         if left:
             out().print(f"{len(left)} unfinished, left by a command that was killed, or being written now; never read")
         out().print(f"{runs} run{'s'[: runs != 1]}, {len(found)} damaged")
-    if found or index:
+    if found:
+        raise typer.Exit(1)
+
+
+@_store.command()
+def convert(
+    folder: Results,
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="NEW", help="The folder to write.")],
+    as_json: AsJson = False,
+) -> None:
+    """Write a folder of an earlier version's format in this version's. The old folder stays as it is."""
+    from sojourn.cli.screen import err, out, print_json
+    from sojourn.core.store.convert import convert as converted
+    from sojourn.errors import StoreError
+
+    wrong: list[str] = []
+
+    def failed(error: StoreError) -> None:
+        wrong.append(error.message)
+        err().print(error.message, soft_wrap=True, markup=False)
+
+    runs = converted(folder, output, command=shlex.join(["sojourn", *sys.argv[1:]]), failed=failed)
+    if as_json:
+        print_json({"folder": str(output), "runs": runs, "failed": wrong})
+    else:
+        out().print(f"{runs} run{'s'[: runs != 1]} written to {output}, {len(wrong)} failed", markup=False)
+    if wrong:
         raise typer.Exit(1)
 
 
@@ -101,9 +128,11 @@ def prune(
     as_json: AsJson = False,
 ) -> None:
     """Remove runs, or their captures, and the remains of killed commands."""
+    from sojourn import _core
     from sojourn.cli.screen import out, print_json
     from sojourn.core.store import Folder
-    from sojourn.core.store.atomic import discard_folder, remove_unfinished
+    from sojourn.core.store.atomic import remove_folder, remove_unfinished
+    from sojourn.core.store.folder import SEGMENTS
     from sojourn.core.store.record import CAPTURES
     from sojourn.errors import UsageError
     from sojourn.runner.foresight import size
@@ -113,39 +142,37 @@ def prune(
     opened = Folder.open(folder)
     with opened.locked():
         runs = _chosen(opened, experiment or [], damaged=damaged)
-        files = [file for path in opened.run_folders() for file in path.glob("*.pcap")] if captures else []
-        files = [file for file in files if file.parent not in runs]
-        room = sum(file.stat().st_size for path in runs for file in path.iterdir()) + sum(
-            file.stat().st_size for file in files
-        )
+        records = map(opened.named, opened.store.names())
+        files = [file for record in records for file in record.captures] if captures else []
+        files = [file for file in files if file.parent.name not in runs]
+        room = sum(_bytes(opened.named(name)) for name in runs) + sum(file.stat().st_size for file in files)
         if yes:
-            if runs:
-                opened.index.begin()
-            for path in runs:
-                discard_folder(path)
+            if runs or damaged:
+                _core.Store.remove(opened.path / SEGMENTS, runs, broken=damaged)
+            for name in runs:
+                remove_folder(opened.named(name).path)
             for file in files:
                 file.with_name(CAPTURES).unlink(missing_ok=True)
                 file.unlink()
             for path in opened.unfinished():
                 remove_unfinished(path)
-            opened.index.finish(opened.run_folders())
     if as_json:
-        print_json({"runs": [str(path) for path in runs], "captures": len(files), "bytes": room, "removed": yes})
+        print_json({"runs": sorted(runs), "captures": len(files), "bytes": room, "removed": yes})
         return
     said = f"{len(runs)} run{'s'[: len(runs) != 1]} and {len(files)} captures, {size(room)}"
     out().print(f"{said}: removed" if yes else f"{said}: would be removed; say --yes if that is meant")
 
 
-def _chosen(folder: "Folder", experiments: Iterable[str], *, damaged: bool) -> set[Path]:
+def _chosen(folder: "Folder", experiments: Iterable[str], *, damaged: bool) -> set[str]:
     from sojourn.core.store.verify import damages
     from sojourn.errors import UsageError
 
-    runs = {own.run for own in damages(folder)} if damaged else set()
+    runs = {own.run for own in damages(folder) if own.run} if damaged else set()
     wanted = set(experiments)
     if wanted:
-        by_name: dict[str, set[Path]] = {}
+        by_name: dict[str, set[str]] = {}
         for record in folder.records():
-            by_name.setdefault(record.key.scenario.experiment, set()).add(record.path)
+            by_name.setdefault(record.brief.experiment, set()).add(record.name)
         for name in wanted:
             if name not in by_name:
                 raise UsageError.unknown("experiment", name, sorted(by_name))
@@ -154,4 +181,4 @@ def _chosen(folder: "Folder", experiments: Iterable[str], *, damaged: bool) -> s
 
 
 def _bytes(record: "Record") -> int:
-    return sum(file.stat().st_size for file in record.path.iterdir())
+    return record.store.bytes(record.name) + sum(file.stat().st_size for file in record.captures)

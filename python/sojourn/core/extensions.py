@@ -20,11 +20,12 @@ from functools import cached_property
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Final, Generic, Protocol, TypeVar
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from sojourn.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Entry = TypeVar("Entry")
 
@@ -160,7 +161,7 @@ class Drawing(Protocol):
         ...
 
     @property
-    def data(self) -> pl.DataFrame:
+    def data(self) -> "pl.DataFrame":
         """Every number that is drawn."""
         ...
 

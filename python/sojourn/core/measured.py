@@ -1,102 +1,12 @@
 """Metrics of cells as rows: mean over the seeds, least and greatest."""
 
-import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Final
 
-from sojourn import _core
 from sojourn.core.cells import Cell
-from sojourn.core.run import Measured, Run, Span
+from sojourn.core.run import Span
 from sojourn.core.scenario import Flow, Scenario
 from sojourn.core.spread import Spread
-
-_LINKS: Final = ("flows", "queues", "queue_signals", "histograms", "delays", "events")
-_OF_LINKS: Final = frozenset(
-    [
-        "delivery_rate",
-        "goodput",
-        "sum",
-        "ratio",
-        "share",
-        "jain",
-        "utilisation",
-        "mark_fraction",
-        "marks",
-        "drops",
-        "ce_fraction",
-        "retransmits",
-        "sojourn",
-        "pdv",
-        "packet_owd",
-        "queue_delay",
-        "queue_delay_max",
-        "srtt",
-        "cwnd",
-        "mean",
-        "median",
-        "percentile",
-        "p99",
-        "min",
-        "max",
-    ]
-)
-"""What these tables are enough for; the rest is given all but the controllers' own numbers."""
-
-
-_RATES_AND_QUEUES: Final[Mapping[str, frozenset[str]]] = {
-    **dict.fromkeys(
-        ("delivery_rate", "goodput", "sum", "ratio", "share", "jain", "mean", "min", "max", "median", "percentile"),
-        frozenset[str](),
-    ),
-    "utilisation": frozenset({"queues"}),
-    "mark_fraction": frozenset({"queues"}),
-    "marks": frozenset({"queues", "queue_signals"}),
-    "drops": frozenset({"queues", "queue_signals"}),
-}
-"""What functions read besides their quantity, the flows, which tell how long the run was, and the events, which tell
-its windows. It is what campaigns of thousands of runs are mostly asked for."""
-
-_SAMPLED: Final = frozenset({"flows", "queues"})
-"""The tables of quantities that are sampled: a value is one column's."""
-
-
-@cache
-def _known() -> tuple[frozenset[str], Mapping[str, str]]:
-    """Return the names of functions, and the table of each quantity."""
-    known = json.loads(_core.metrics())
-    functions = frozenset(function["name"] for function in known["functions"])
-    return functions, {quantity["name"]: quantity["table"] for quantity in known["quantities"]}
-
-
-def _needed(text: str) -> frozenset[str] | None:
-    """Return the only tables that expressions need; None where that is not known.
-
-    Flows may be called as functions or quantities are: then more is read than is needed, and nothing less.
-
-    >>> sorted(_needed("goodput(one) / goodput(two) over last 20s"))
-    ['events', 'flows']
-    >>> sorted(_needed("p99(queue_delay, bottleneck.down.qdisc) + marks(bottleneck.down.qdisc)"))
-    ['events', 'flows', 'queue_signals', 'queues']
-    >>> _needed("mean(sojourn, bottleneck.down.qdisc)"), _needed("mean(state.alpha, one)"), _needed("loss_rate(one)")
-    (None, None, None)
-    """
-    functions, quantities = _known()
-    if "state." in text:
-        return None
-    words = {re.sub(r"^p\d+(_\d+)?$", "percentile", word) for word in re.findall(r"[a-z_][a-z_0-9]*", text)}
-    found = {"flows", "events"}
-    for word in words & functions:
-        if word not in _RATES_AND_QUEUES:
-            return None
-        found |= _RATES_AND_QUEUES[word]
-    for word in words & set(quantities):
-        if quantities[word] not in _SAMPLED:
-            return None
-        found.add(quantities[word])
-    return frozenset(found) if words & functions else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +54,7 @@ def spreads_and_windows(cell: Cell, expressions: Sequence[str]) -> list[tuple[Sp
     Raises:
         UsageError: as :func:`spreads`.
     """
-    by_run = [_measured(run, expressions) for run in cell.runs]
+    by_run = [run.measured(expressions) for run in cell.runs]
     return [
         (
             Spread.of([values[index].value for values in by_run]),
@@ -152,24 +62,6 @@ def spreads_and_windows(cell: Cell, expressions: Sequence[str]) -> list[tuple[Sp
         )
         for index in range(len(expressions))
     ]
-
-
-def measure(run: Run, expressions: Sequence[str]) -> list[float]:
-    """Return the values of metrics, reading no more tables than they need."""
-    return [own.value for own in _measured(run, expressions)]
-
-
-def _measured(run: Run, expressions: Sequence[str]) -> list[Measured]:
-    if not expressions:
-        return []
-    needed = _needed(" ".join(expressions))
-    if needed is not None:
-        return run.measured(expressions, [name for name in run.tables if name in needed])
-    asked = set(re.findall(r"([a-z_][a-z_0-9]*)(?:\.[a-z]+)?(?=\(|, )", " ".join(expressions)))
-    if asked <= _OF_LINKS:
-        return run.measured(expressions, [name for name in _LINKS if name in run.tables])
-    whole = any("state." in expression for expression in expressions)
-    return run.measured(expressions, [name for name in run.tables if whole or not name.endswith("_state")])
 
 
 def seeds_said(cells: Sequence[Cell]) -> str:

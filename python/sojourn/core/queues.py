@@ -1,6 +1,6 @@
 """Which queues matter in runs, and what each is called: by what it is, in both directions.
 
-A queue matters if at least :data:`SHARE` of the packets that came to it waited longer than :data:`WAITED_S`, were
+A queue matters if at least :data:`SHARE` of the packets that came to it waited for more than a millisecond, were
 dropped or were marked. Where none does, the bottleneck stands for the path.
 """
 
@@ -8,24 +8,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import polars as pl
-
 from sojourn.core.run import Run
 from sojourn.core.scenario import QUEUES, Scenario
 
 SHARE: Final = 0.001
 """Of the packets that came to a queue, from which on what became of them matters."""
 
-WAITED_S: Final = 0.001
-"""A packet that was in a queue for longer waited for others."""
-
 WAYS: Final = {"down": "download", "up": "upload"}
 """What a direction is called, by the side of a hop."""
 
 SIDES: Final = {way: side for side, way in WAYS.items()}
 """The side of a hop, by what its direction is called."""
-
-_COUNTERS: Final = ("entered", "dropped", "marked")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +98,7 @@ def that_matter(runs: Sequence[Run]) -> list[Queue]:
         main = bottleneck(run.scenario)
         if main is not None:
             usual.setdefault(main.path, main)
-        for path, added in _seen(run, own).items():
+        for path, added in _seen(run).items():
             seen[path] = seen[path] + added if path in seen else added
     found = [queue for queue in known.values() if queue.path in seen and seen[queue.path].matters]
     if not found:
@@ -123,7 +116,7 @@ class _Seen:
     """Dropped or marked."""
     left: float
     waited: float
-    """Of those that left, longer than :data:`WAITED_S`."""
+    """Of those that left, for more than a millisecond."""
     total_s: float
     """Time that those that left were in it, together."""
 
@@ -145,39 +138,6 @@ class _Seen:
         return self.total_s / self.left if self.left else 0.0
 
 
-def _seen(run: Run, queues: Mapping[str, Queue]) -> dict[str, _Seen]:
-    """Return what became of packets in each of these queues; nothing where the run did not record it."""
-    if not {"totals", "histograms"} <= set(run.tables):
-        return {}
-    counted = (
-        run.table("totals")
-        .lazy()
-        .select(pl.col("subject", "name").cast(pl.String), "value")
-        .filter(pl.col("subject").is_in(list(queues)), pl.col("name").is_in(_COUNTERS))
-        .collect()
-    )
-    counters = {(subject, name): float(value) for subject, name, value in counted.iter_rows()}
-    middle = (pl.col("lo_s") + pl.col("hi_s")) / 2
-    times = (
-        run.table("histograms")
-        .lazy()
-        .filter(pl.col("quantity").cast(pl.String) == "sojourn")
-        .select(pl.col("subject").cast(pl.String), "count", "lo_s", middle=middle)
-        .group_by("subject", maintain_order=True)
-        .agg(
-            left=pl.col("count").sum(),
-            waited=pl.col("count").filter(pl.col("lo_s") >= WAITED_S).sum(),
-            total=(pl.col("count") * pl.col("middle")).sum(),
-        )
-        .collect()
-    )
-    stayed = {subject: own for subject, *own in times.iter_rows()}
-    found = {}
-    for path in queues:
-        entered, dropped, marked = (counters.get((path, name), 0.0) for name in _COUNTERS)
-        left, waited, total = (float(number) for number in stayed.get(path, (0, 0, 0.0)))
-        # Most disciplines drop before a packet has entered.
-        came = max(entered, left) + dropped
-        if came:
-            found[path] = _Seen(came, dropped + marked, left, waited, total)
-    return found
+def _seen(run: Run) -> dict[str, _Seen]:
+    """Return what became of packets in each queue that packets came to."""
+    return {path: _Seen(*facts) for path, facts in run.answers.queues}

@@ -1,17 +1,18 @@
 """One run's results, fresh from the engine or read back from a results folder."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, Protocol, Self
 
 from sojourn import _core
 from sojourn.core.extensions import METRICS
 from sojourn.core.scenario import Scenario
 from sojourn.core.store import Record, RunKey
-from sojourn.errors import StoreError, UsageError
+from sojourn.errors import UsageError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Span = tuple[float, float]
 """After the first of these times, up to the second, s."""
@@ -52,10 +53,6 @@ def harm(alone: float, beside: float, better: Better = "more") -> float:
     return _core.harm(alone, beside, better=better)
 
 
-_WINDOWS = ("events",)
-"""Tables that tell when phases were."""
-
-
 class _Source(Protocol):
     """Where a run's tables come from."""
 
@@ -63,12 +60,14 @@ class _Source(Protocol):
     def names(self) -> list[str]: ...
 
     @property
-    def remarks(self) -> Sequence[Mapping[str, Any]] | None:
-        """What was said of the results when they were stored; None if nothing was."""
+    def answers(self) -> _core.Answers | None:
+        """The answers that were computed when the run ended; None for an imported run."""
 
-    def frame(self, name: str) -> pl.DataFrame: ...
+    def frame(self, name: str) -> "pl.DataFrame": ...
 
-    def results(self, names: Iterable[str]) -> _core.Run: ...
+    def results(self, *, states: bool = True) -> _core.Run:
+        """Return the tables as metrics take them; without ``states`` those of controllers are left out."""
+        ...
 
 
 class Run:
@@ -77,9 +76,10 @@ class Run:
     Times are seconds from the run's origin; the unit of a column is in its name (``_s``, ``_bps``).
     """
 
-    def __init__(self, key: RunKey, source: _Source) -> None:
+    def __init__(self, key: RunKey, source: _Source, record: Record | None = None) -> None:
         self._key = key
         self._source = source
+        self._record = record
 
     @classmethod
     def fresh(cls, key: RunKey, results: _core.Run) -> Self:
@@ -88,8 +88,13 @@ class Run:
 
     @classmethod
     def stored(cls, record: Record) -> Self:
-        """Return a run of a results folder; tables are read when they are asked for."""
-        return cls(record.key, _Stored(record))
+        """Return a run of a results folder; its tables are read on demand."""
+        return cls(record.key, _Stored(record), record)
+
+    @property
+    def record(self) -> Record | None:
+        """The stored run; None if the run is not in a results folder."""
+        return self._record
 
     @property
     def label(self) -> str:
@@ -121,7 +126,7 @@ class Run:
         """The names of its tables."""
         return self._source.names
 
-    def table(self, name: str) -> pl.DataFrame:
+    def table(self, name: str) -> "pl.DataFrame":
         """Return the table of this name; see :attr:`tables`.
 
         Raises:
@@ -156,41 +161,43 @@ class Run:
         """
         if _added(expression):
             return None
-        missing = self._source.results(self.tables).not_recorded(expression)
+        missing = self._source.results().not_recorded(expression)
         return missing and UsageError(missing[0], help=missing[1])
 
-    def measure(self, expressions: Sequence[str], tables: Iterable[str] | None = None) -> list[float]:
+    def measure(self, expressions: Sequence[str]) -> list[float]:
         """Return the values of several metrics; quicker than one by one.
 
         Args:
             expressions: as in :meth:`metric`.
-            tables: the tables that they need, for those who know; all unless given.
         """
-        return [own.value for own in self.measured(expressions, tables)]
+        return [own.value for own in self.measured(expressions)]
 
-    def measured(self, expressions: Sequence[str], tables: Iterable[str] | None = None) -> list[Measured]:
+    def measured(self, expressions: Sequence[str]) -> list[Measured]:
         """Return the values of several metrics, each with where it was measured.
+
+        The stored answers have the usual ones; the others are computed from the tables, which are read only then.
 
         Args:
             expressions: as in :meth:`metric`.
-            tables: as in :meth:`measure`.
         """
-        ours = [expression for expression in expressions if not _added(expression)]
-        found = iter(self._source.results(self.tables if tables is None else tables).measure(ours) if ours else ())
-        return [Measured(float(METRICS[e](self)), ()) if _added(e) else Measured(*next(found)) for e in expressions]
+        answers = self._source.answers
+        found: dict[str, Measured] = {}
+        if answers is not None:
+            found = {text: Measured(*known) for text in expressions if (known := answers.get(text)) is not None}
+        rest = [text for text in dict.fromkeys(expressions) if text not in found and not _added(text)]
+        if rest:
+            results = self._source.results(states="state." in " ".join(rest))
+            found |= {text: Measured(*own) for text, own in zip(rest, results.measure(rest), strict=True)}
+        return [
+            Measured(float(METRICS[text](self)), ()) if _added(text) and text not in found else found[text]
+            for text in expressions
+        ]
 
     @property
-    def stored_remarks(self) -> Sequence[Mapping[str, Any]] | None:
-        """The remarks as they were stored with it; None if it was stored without, or not at all."""
-        return self._source.remarks
-
-    def swing(self) -> tuple[list[str], bool, float, tuple[float, float]] | None:
-        """Return the flows whose rates swing so slowly that the default window holds fewer than two of their periods.
-
-        Returns:
-            The flows' names, whether they are two that alternate, the period (s), and the window (s); None if none do.
-        """
-        return self._source.results([name for name in ("flows", "events") if name in self.tables]).swing()
+    def answers(self) -> _core.Answers:
+        """The answers to the usual questions: as they were stored with the run, or computed now."""
+        stored = self._source.answers
+        return _core.answers_of(self._source.results()) if stored is None else stored
 
     def window(self, words: str = "") -> tuple[float, float] | None:
         """Return where metrics look: after the first of these times (s), up to the second; None if the run has no such.
@@ -201,7 +208,9 @@ class Run:
         Raises:
             UsageError: if that is no window, or one that the run does not have.
         """
-        found = self._source.results([name for name in _WINDOWS if name in self.tables]).windows(words)
+        if not words and (answers := self._source.answers) is not None:
+            return answers.window
+        found = self._source.results().windows(words)
         return found[0] if found else None
 
     def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:
@@ -219,31 +228,26 @@ class Run:
 
     def checks(self) -> list[Check]:
         """Return what came of the experiment's checks in this run."""
-        asked = [check["that"] for check in self.scenario["checks"]]
-        if not asked:
-            return []
-        # The controllers' own numbers are by far the largest tables, and seldom asked for.
-        whole = any("state." in that for that in asked)
-        tables = [name for name in self.tables if whole or not name.endswith("_state")]
-        return [Check(*found) for found in self._source.results(tables).checks()]
+        answers = self._source.answers
+        return [Check(*found) for found in (self._source.results().checks() if answers is None else answers.checks)]
 
     @cached_property
-    def flows(self) -> pl.DataFrame:
+    def flows(self) -> "pl.DataFrame":
         """Flows, one row per sample interval: rates (bit/s), RTT (s), cwnd (packets), counters since the start."""
         return self.table("flows")
 
     @cached_property
-    def queues(self) -> pl.DataFrame:
+    def queues(self) -> "pl.DataFrame":
         """Queues, one row per sample interval: length, sojourn time (s), marks and drops since the start."""
         return self.table("queues")
 
     @cached_property
-    def pings(self) -> pl.DataFrame:
+    def pings(self) -> "pl.DataFrame":
         """One row a probe packet: its RTT (s), NaN if it was lost."""
         return self.table("pings")
 
     @cached_property
-    def events(self) -> pl.DataFrame:
+    def events(self) -> "pl.DataFrame":
         """What happened and when: starts, ends, events."""
         return self.table("events")
 
@@ -255,7 +259,7 @@ class Run:
             raise AttributeError(_core.renamed_table(name) or f"a run has no {name!r}", name=name, obj=self)
 
     @cached_property
-    def totals(self) -> pl.DataFrame:
+    def totals(self) -> "pl.DataFrame":
         """Counters at the end of the run."""
         return self.table("totals")
 
@@ -274,20 +278,24 @@ def _added(expression: str) -> bool:
 class _Fresh:
     """Tables that the extension module holds; frames share their memory."""
 
-    remarks = None
-
     def __init__(self, results: _core.Run) -> None:
         self._results = results
+
+    @cached_property
+    def answers(self) -> _core.Answers:
+        return _core.answers_of(self._results)
 
     @property
     def names(self) -> list[str]:
         return self._results.tables
 
-    def frame(self, name: str) -> pl.DataFrame:
+    def frame(self, name: str) -> "pl.DataFrame":
+        import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
         return pl.DataFrame(self._results.table(name))
 
-    def results(self, names: Iterable[str]) -> _core.Run:
-        del names
+    def results(self, *, states: bool = True) -> _core.Run:
+        del states
         return self._results
 
 
@@ -298,22 +306,15 @@ class _Stored:
         self._record = record
 
     @property
+    def answers(self) -> _core.Answers | None:
+        return self._record.answers
+
+    @property
     def names(self) -> list[str]:
         return self._record.tables
 
-    @property
-    def remarks(self) -> Sequence[Mapping[str, Any]] | None:
-        return self._record.remarks
-
-    def frame(self, name: str) -> pl.DataFrame:
+    def frame(self, name: str) -> "pl.DataFrame":
         return self._record.table(name)
 
-    def results(self, names: Iterable[str]) -> _core.Run:
-        key = self._record.key
-        tables = {name: self._record.table(name) for name in names if name in self._record.tables}
-        try:
-            return _core.Run(key.resolved, key.engine, key.version, tables)
-        except ValueError as error:
-            raise StoreError(
-                f"{self._record.path}: {error}", help="it was written by another Sojourn; make the run again"
-            ) from error
+    def results(self, *, states: bool = True) -> _core.Run:
+        return self._record.results(None if states else [n for n in self.names if not n.endswith("_state")])

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.core.cells import Cell, paired
-from sojourn.core.measured import measure
 from sojourn.core.queues import that_matter
 from sojourn.core.run import Better, Run, harm
 from sojourn.core.select import cells_of
@@ -123,7 +122,7 @@ def _room(first: Spread, second: Spread, tolerance: float) -> float:
 
 
 def _values(cell: Cell, expressions: Sequence[str]) -> list[tuple[int, list[float]]]:
-    return [(run.seed, measure(run, expressions)) for run in cell.runs]
+    return [(run.seed, run.measure(expressions)) for run in cell.runs]
 
 
 def _name(cell: Cell) -> str:

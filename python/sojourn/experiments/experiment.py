@@ -327,7 +327,7 @@ def parse(
         for index in warning.runs:
             said[index].append(str(warning))
     keys = [
-        replace(runner.run_key(scenario, engine=engine), warnings=tuple(own))
+        replace(runner.run_key(scenario, engine=engine), warnings=tuple(own), keep=loaded.keep or "all")
         for scenario, own in zip(loaded.scenarios, said, strict=True)
     ]
     return Experiment(loaded.name, loaded.about, loaded.source, engine, keys, text, tuple(settings), seeds, warnings)

@@ -12,6 +12,7 @@ from sojourn.errors import SojournError
 from sojourn.explore import series
 from sojourn.explore.catalogue import Catalogue, Revision
 from sojourn.reporting.report.again import Experiments
+from sojourn.views.remarks import remarks
 from sojourn.views.run import Run
 
 _MOST_SEEDS: Final = 200
@@ -36,13 +37,13 @@ def about(catalogue: Catalogue, revision: Revision, index: int) -> Mapping[str, 
     own: dict[str, Any] = {
         "label": run.label,
         "engine": run.engine,
-        "version": head["version"],
-        "folder": str(record.path),
+        "version": run.key.version,
+        "folder": str(record.folder),
         "made_by": head["command"],
         "imported": bool(head.get("imported")),
         "warnings": list(run.key.warnings),
-        "remarks": [remark["message"] for remark in record.remarks or ()],
-        "tables": [{"name": table, "rows": of["rows"]} for table, of in head["tables"].items()],
+        "remarks": [own.message for own in remarks(run)],
+        "tables": [{"name": table, "rows": head["rows"].get(table, 0)} for table in record.tables],
         "columns": series.columns(record),
         "checks": _checks(run),
     }

@@ -1,18 +1,14 @@
 """Which runs a folder has, by their axes.
 
-Invariant: a run is known to a page by its number in one revision of the catalogue and never by a path, and whatever is
-read of it lies in the folder: neither a name in the index nor a symbolic link leads elsewhere.
-
-The index is taken as it is where it is there; where it is not (a command is adding runs, or was killed), the heads of
-the runs are read, of those that have come since alone.
+Invariant: a page knows a run by its number in one revision of the catalogue and never by a path; of a run only the
+folder's segments are read.
 """
 
 import os
-import stat
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,11 +16,8 @@ import polars as pl
 
 from sojourn.core.cells import distinguished, ordered
 from sojourn.core.store import Folder, Record
-from sojourn.core.store.index import COLUMNS, FOLDER, NAME, frame_of, stored
-from sojourn.errors import SojournError, StoreError, UsageError
-
-_OWN: Final = {"experiment": "scenario", "engine": "engine", "seed": "seed"}
-"""Columns of the index that are axes here, by what patterns of the command line call them."""
+from sojourn.core.store.folder import SEGMENTS
+from sojourn.errors import StoreError, UsageError
 
 _KINDS: Final = {
     ".html": "text/html; charset=utf-8",
@@ -34,9 +27,6 @@ _KINDS: Final = {
     ".md": "text/plain; charset=utf-8",
 }
 """What a report is made of."""
-
-_MOST_SAID: Final = 20
-"""Damaged runs that are named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,22 +41,33 @@ class Axis:
 
 
 class Revision:
-    """The runs that a folder had when somebody looked."""
+    """The runs that a folder had at one time."""
 
-    def __init__(self, number: int, frame: pl.DataFrame, damaged: Sequence[str]) -> None:
+    def __init__(self, number: int, folder: Folder, damaged: Sequence[str]) -> None:
         self.number = number
         """From 1; another one has other runs."""
-        self.names: Sequence[str] = frame["run"].to_list()
-        """By run, the name of its folder."""
+        self.folder = folder
+        records = [folder.named(name) for name in sorted(folder.store.names())]
+        self.names: Sequence[str] = [record.name for record in records]
+        """The name of each run."""
         self.damaged = damaged
-        """What is wrong with those that are left out."""
-        self._frame = frame
+        """The damage that hides runs."""
+        self._file_axes = list(dict.fromkeys(axis for record in records for axis, _ in record.brief.labels))
+        rows = [
+            [own.experiment, own.engine, own.seed, own.cell, *(dict(own.labels).get(axis) for axis in self._file_axes)]
+            for own in (record.brief for record in records)
+        ]
+        axes = {f"axis.{axis}": pl.String() for axis in self._file_axes}
+        schema = {"experiment": pl.String(), "engine": pl.String(), "seed": pl.UInt64(), "cell_id": pl.String(), **axes}
+        self._frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(
+            run=pl.Series(self.names, dtype=pl.String)
+        )
 
     def __len__(self) -> int:
         return len(self.names)
 
     def name(self, index: int) -> str:
-        """Return a run's folder.
+        """Return a run's name.
 
         Raises:
             UsageError: if there is no such run.
@@ -88,7 +89,7 @@ class Revision:
 
     def variants(self) -> Mapping[tuple[str, ...], list[str]]:
         """Return, by experiment, labels and engine, a run of each cell, where these are several."""
-        by = [*_OWN_BUT_SEED, *self._file_axes]
+        by = [*_OWN_BUT_SEED, *(f"axis.{axis}" for axis in self._file_axes)]
         firsts = self._frame.group_by([*by, "cell_id"], maintain_order=True).agg(pl.col("run").first())
         several = firsts.group_by(by, maintain_order=True).agg("run").filter(pl.col("run").list.len() > 1)
         return {tuple(map(str, row[:-1])): row[-1] for row in several.iter_rows()}
@@ -97,14 +98,9 @@ class Revision:
         """Return by run what identifies its cell."""
         return list(self._frame["cell_id"])
 
-    @cached_property
-    def _file_axes(self) -> list[str]:
-        columns = self._frame.columns
-        return columns[len(COLUMNS) : columns.index(FOLDER)]
-
     def axes(self) -> list[Axis]:
         """Return the experiments, the axes of the files, the engines and the seeds."""
-        columns = {"scenario": "experiment", **{name: name for name in self._file_axes}}
+        columns = {"scenario": "experiment", **{name: f"axis.{name}" for name in self._file_axes}}
         columns |= {"engine": "engine", "seed": "seed"}
         return [axis(name, self._frame[column].cast(pl.String).to_list()) for name, column in columns.items()]
 
@@ -131,7 +127,6 @@ class Catalogue:
         self._root = folder.path.resolve()
         self._lock = threading.Lock()
         self._stamp: object = None
-        self._known: pl.DataFrame | None = None
         self._now: Revision | None = None
 
     def now(self) -> Revision:
@@ -139,9 +134,10 @@ class Catalogue:
         with self._lock:
             stamp = self._look()
             if self._now is None or stamp != self._stamp:
-                frame, damaged = self._read()
-                self._stamp, self._known = stamp, frame
-                self._now = Revision(1 if self._now is None else self._now.number + 1, frame, damaged)
+                folder = Folder(self.folder.path, self.folder.version, self.folder.command)
+                damaged = folder.store.faults()
+                self._stamp = stamp
+                self._now = Revision(1 if self._now is None else self._now.number + 1, folder, damaged)
             return self._now
 
     def at(self, number: int) -> Revision:
@@ -156,12 +152,15 @@ class Catalogue:
         return now
 
     def record(self, name: str) -> Record:
-        """Return a stored run, of which everything lies in the folder.
+        """Return a stored run.
 
         Raises:
-            StoreError: if it is not there, is damaged, or leads elsewhere.
+            StoreError: if it is not there.
         """
-        return Record(self._within(name))
+        folder = self.now().folder
+        if name not in folder.store:
+            raise StoreError(f"there is no run {name} any more", help="load the page again")
+        return folder.named(name)
 
     def apart(self, revision: Revision) -> Axis | None:
         """Return what tells cells of the same name apart, as one axis more; None where nothing has to.
@@ -202,53 +201,12 @@ class Catalogue:
         except OSError:
             return None
 
-    def _within(self, name: str) -> Path:
-        """Return a run's folder if it is one that lies in this folder, with all that is in it."""
-        path = self._root / "runs" / name
-        plain = name not in {"", ".", ".."} and not set(name) & {"/", "\\", "\0"}
-        try:
-            if not plain or path.resolve(strict=True) != path:
-                raise StoreError(f"{path} leads out of {self._root}", help="copy the run into the folder")
-            with os.scandir(path) as entries:
-                other = next((own.name for own in entries if not own.is_file(follow_symlinks=False)), None)
-            if other is not None:
-                raise StoreError(f"{path / other} is no plain file", help="copy the run into the folder")
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read: {error.strerror}", help="load the page again") from error
-        return path
-
-    @property
-    def _index(self) -> Path:
-        return self._root / NAME
-
     def _look(self) -> object:
-        """Return what is another once runs were added."""
-        try:
-            own = self._index.lstat()
-            if stat.S_ISREG(own.st_mode):
-                return own.st_mtime_ns, own.st_size
-        except OSError:
-            pass
-        return tuple(sorted(path.name for path in self.folder.run_folders()))
-
-    def _read(self) -> tuple[pl.DataFrame, list[str]]:
-        """Return the index of all runs that can be read, and what is wrong with the others."""
-        index = stored(self._root)
-        if index is not None:
-            return index, []
-        known = set() if self._known is None else set(self._known["run"])
-        fine, damaged = [], []
-        for path in sorted(self.folder.run_folders()):
-            if path.name not in known:
-                try:
-                    _ = self.record(path.name).head
-                except SojournError as error:
-                    damaged.append(error.message)
-                    continue
-            fine.append(self._root / "runs" / path.name)
-        if len(damaged) > _MOST_SAID:
-            damaged[_MOST_SAID:] = [f"and {len(damaged) - _MOST_SAID} more"]
-        return frame_of(self._root, fine, self._known), damaged
+        """Return a value that changes when runs are added: the segments with their sizes."""
+        found = []
+        with suppress(OSError), os.scandir(self._root / SEGMENTS) as entries:
+            found = [(own.name, own.stat().st_size, own.stat().st_mtime_ns) for own in entries]
+        return tuple(sorted(found))
 
 
 def _plain_files(folder: Path) -> list[str]:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sojourn.core.cells import group
-from sojourn.core.measured import measure
 from sojourn.errors import SojournError
 from sojourn.explore.catalogue import Catalogue, Revision
 from sojourn.plotting import labels as naming
@@ -90,7 +89,7 @@ class Measuring:
             run = Run.stored(self._catalogue.record(name))
             (cell,) = group([run])
             asked = Asked(expression, expression, names_queue=False).of(cell)
-            values = measure(run, [own for _, own in asked])
+            values = run.measure([own for _, own in asked])
         except SojournError as error:
             return Values((), error.message)
         return Values([(of, _plain(value * scale)) for (of, _), value in zip(asked, values, strict=True)])

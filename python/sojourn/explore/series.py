@@ -1,10 +1,10 @@
 """Runs over time: any column of numbers of a table, as means over steps that an eye can tell apart."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Final
-
-import polars as pl
 
 from sojourn import _core
 from sojourn.core.store import Record
@@ -22,16 +22,20 @@ def columns(record: Record) -> list[dict[str, str]]:
     known = [name for name in _USUAL if name in record.tables]
     found = []
     for table in [*known, *(name for name in record.tables if name not in known)]:
-        try:
-            schema = pl.read_parquet_schema(record.path / f"{table}.parquet")
-        except (OSError, pl.exceptions.PolarsError):
+        schema = _schemas()[table]
+        if "t_s" not in schema or not record.head["rows"].get(table):
             continue
-        if "t_s" not in schema or record.head["tables"][table]["rows"] == 0:
-            continue
-        for column, dtype in schema.items():
-            if column != "t_s" and dtype.is_numeric():
+        for column, numeric in schema.items():
+            if column != "t_s" and numeric:
                 found.append({"table": table, "column": column, "label": str(of_column(table, column))})
     return found
+
+
+@cache
+def _schemas() -> Mapping[str, Mapping[str, bool]]:
+    """Return the columns of each table, and whether they are numbers."""
+    stated: dict[str, list[tuple[str, str]]] = json.loads(_core.columns())
+    return {table: {name: kind != "text" for name, kind in own} for table, own in stated.items()}
 
 
 def lines(record: Record, table: str, column: str, between: tuple[float, float] | None) -> Mapping[str, Any]:

@@ -59,7 +59,7 @@ class Imported:
 
 def digest_of(record: Record) -> str:
     """Return the SHA-256 of the file that a run is from; empty if no file is known."""
-    return str(record.head.get("imported", {}).get("sha256", ""))
+    return str(record.head["imported"].get("sha256", ""))
 
 
 def add(file: Incoming, folder: Folder, known: dict[str, Record], command: str) -> Imported:
@@ -102,7 +102,7 @@ def add(file: Incoming, folder: Folder, known: dict[str, Record], command: str) 
         "not_in_the_file": missing,
         "measured": file.measured,
     }
-    key = RunKey(found, found.label, file.engine, file.version)
+    key = RunKey(resolved, file.engine, file.version, tuple(file.measured))
     record = folder.add(key, tables, command=command, imported=imported)
     known[file.digest] = record
     return Imported(file.path, record, new=True, left_out=file.left_out)

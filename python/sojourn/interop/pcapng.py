@@ -25,8 +25,10 @@ def export_folder(folder: Path, to: Path) -> list[Path]:
     """
     written = []
     for record in Folder.open(folder).records():
+        if not record.captures:
+            continue
         run = Run.stored(record)
-        target = to / f"{record.path.name}{SUFFIX}"
+        target = to / f"{record.name}{SUFFIX}"
         try:
             to.mkdir(parents=True, exist_ok=True)
             if _core.annotate_captures(

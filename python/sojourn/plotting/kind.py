@@ -10,9 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Final
-
-import polars as pl
+from typing import TYPE_CHECKING, Final
 
 from sojourn.core.digits import rounded
 from sojourn.core.extensions import FIGURES
@@ -22,6 +20,9 @@ from sojourn.errors import UsageError
 from sojourn.plotting.draw.sheet import FORMATS, Sheet, Size
 from sojourn.plotting.draw.svg import bounded, standalone
 from sojourn.views.html import legible
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Drawn:
 
     picture: Sheet | str
     """Charts below one another; or an SVG element, for who draws otherwise."""
-    data: pl.DataFrame
+    data: "pl.DataFrame"
     """Every number that is drawn."""
     caption: str
     """What is shown, of how many seeds, over which window."""

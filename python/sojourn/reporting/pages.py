@@ -38,7 +38,7 @@ def pages(
         StoreError: if the folder is damaged or cannot be written.
     """
     folder = Folder.open(path)
-    found = {record.key.scenario.experiment for record in folder.records()}
+    found = {record.brief.experiment for record in folder.records()}
     published = templates.published()
     suites = {suite for suite in published if _many(suite, found)}
     wanted = [_template(name) for name in chosen] if chosen else [published[name] for name in sorted(suites)]

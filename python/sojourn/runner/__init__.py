@@ -9,7 +9,6 @@ watches; :mod:`.progress` watches for people. Ctrl-C waits until nothing is half
 
 from sojourn.runner.campaign import Campaign, Watching, cores
 from sojourn.runner.foresight import Needs, needs, refuse_what_cannot_fit
-from sojourn.runner.made import tc_logs
 from sojourn.runner.runs import Plan, Watcher, make, refuse, run_key
 
 __all__ = [
@@ -24,5 +23,4 @@ __all__ = [
     "refuse",
     "refuse_what_cannot_fit",
     "run_key",
-    "tc_logs",
 ]

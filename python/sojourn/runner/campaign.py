@@ -1,7 +1,8 @@
 """A campaign: the runs that somebody wants, made by one engine and kept in one folder."""
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,8 +15,7 @@ from sojourn.errors import UsageError
 from sojourn.runner import foresight
 from sojourn.runner.executors import Asked, Workers, dispatch, here, opened
 from sojourn.runner.interrupt import deferred
-from sojourn.runner.made import files_of, results_of
-from sojourn.runner.runs import Plan, Watcher, make, refuse, say_failures
+from sojourn.runner.runs import Plan, Stored, Watcher, make, refuse, say_failures
 from sojourn.views.results import Results
 from sojourn.views.run import Run
 
@@ -47,6 +47,8 @@ class Campaign:
     """The bytes to keep of each packet; None: no packets are kept."""
     captures: Sequence[Path] = ()
     """Where packets go if there is no results folder: a folder a run."""
+    asks: Sequence[str] = ()
+    """Metrics to compute when a run ends, besides the usual ones: later questions read the answers."""
     memory: float | None = None
     """The bytes of memory that the runs may take; None: the machine's memory."""
     command: str = ""
@@ -118,18 +120,20 @@ class Campaign:
 
     def _fresh(self, watcher: Watcher | None, workers: Workers | None, keys: Sequence[RunKey]) -> list[Run]:
         made: dict[str, Run] = {}
-
-        def keep(key: RunKey, results: _core.Run) -> None:
-            made[key.digest] = Run.fresh(key, results)
-
-        def keep_files(key: RunKey, files: Mapping[str, bytes]) -> None:
-            keep(key, results_of(key, files))
-
         if workers is None:
+
+            def keep(key: RunKey, results: _core.Run | None) -> None:
+                if results is not None:
+                    made[key.digest] = Run.fresh(key, results)
+
             make(keys, keep=keep, captures=self.captures, watcher=watcher, **self._how)
-        else:
-            self._elsewhere(keys, workers, keep_files, watcher)
-        return [made[key.digest] for key in keys]
+            return [made[key.digest] for key in keys]
+        # What workers send is a stored run: a folder holds it until the caller has no run of it any more.
+        with tempfile.TemporaryDirectory(prefix="sojourn-") as place:
+            folder = Folder.create(Path(place) / "runs", version=_core.version(self.engine), command=self.command)
+            with folder:
+                self._elsewhere(keys, workers, lambda _, encoded: folder.add_encoded(encoded), watcher)
+                return [Run.fresh(key, folder.record(key).results()) for key in keys]
 
     def _stored(
         self, store: Folder, watcher: Watcher | None, workers: Workers | None, keys: Sequence[RunKey]
@@ -137,31 +141,32 @@ class Campaign:
         plan = Plan.of(keys, store, pcap=self.pcap is not None)
         captures: dict[str, Path] = {}
 
-        def keep(key: RunKey, results: _core.Run) -> None:
-            if key not in store:
-                files = files_of(key, results, command=self.command)
-                store.add_files(key, files, captures=captures.get(key.digest))
-            elif key.digest in captures:
+        def keep(key: RunKey, _: _core.Run | None) -> None:
+            if key.digest in captures:
                 store.add_captures(key, captures[key.digest])
 
-        def keep_files(key: RunKey, files: Mapping[str, bytes]) -> None:
-            if key not in store:
-                store.add_files(key, files)
-
         if workers is None:
+            stored = Stored(store, self.command, self.asks)
             with ExitStack() as stack:
                 if self.pcap is not None:
                     captures |= {key.digest: stack.enter_context(store.captures(key)) for key in plan.to_make}
-                make(plan.to_make, keep=keep, captures=list(captures.values()), watcher=watcher, **self._how)
+                make(
+                    plan.to_make,
+                    keep=keep,
+                    captures=list(captures.values()),
+                    watcher=watcher,
+                    store=stored,
+                    **self._how,
+                )
         else:
-            self._elsewhere(plan.missing, workers, keep_files, watcher)
+            self._elsewhere(plan.missing, workers, lambda _, encoded: store.add_encoded(encoded), watcher)
         return [Run.stored(store.record(key)) for key in (*plan.there, *plan.missing)]
 
     def _elsewhere(
         self,
         keys: Sequence[RunKey],
         workers: Workers,
-        keep: Callable[[RunKey, Mapping[str, bytes]], None],
+        keep: Callable[[RunKey, bytes], object],
         watcher: Watcher | None,
     ) -> None:
         with deferred() as interrupt:
@@ -170,6 +175,7 @@ class Campaign:
                 workers,
                 engine=self.engine,
                 command=self.command,
+                asks=self.asks,
                 keep=keep,
                 interrupt=interrupt,
                 watcher=watcher,

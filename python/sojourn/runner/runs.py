@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from sojourn import _core
-from sojourn.core.scenario import Scenario
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import Refused, RunError, SojournError
 from sojourn.linux import kernels
@@ -26,6 +25,28 @@ class Watcher(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Stored:
+    """Where runs are stored, and how."""
+
+    folder: Folder
+    command: str
+    """The command that asks for them."""
+    asks: Sequence[str] = ()
+    """Metrics to answer when a run ends, besides the usual ones."""
+
+    def arguments(self, keys: Sequence[RunKey]) -> dict[str, Any]:
+        """Return the arguments of ``run_many``."""
+        return {
+            "store": self.folder.store,
+            "command": self.command,
+            "warnings": [list(key.warnings) for key in keys] if any(key.warnings for key in keys) else [],
+            "keep": [key.keep for key in keys],
+            "repetitions": [key.repetition for key in keys],
+            "asks": list(self.asks),
+        }
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Runs to make, and those that are there already."""
 
@@ -36,10 +57,16 @@ class Plan:
 
     @classmethod
     def of(cls, keys: Sequence[RunKey], folder: Folder | None, *, pcap: bool = False) -> "Plan":
-        """Look which of the runs the folder has; with ``pcap``, also which it has captures of."""
+        """Look which of the runs the folder has, with as much of each as its key keeps.
+
+        Args:
+            keys: the runs.
+            folder: where they may be.
+            pcap: whether to look for captures, too.
+        """
         if folder is None:
             return cls(keys, [])
-        there = {s.digest for s in keys if s in folder}
+        there = {s.digest for s in keys if folder.has(s)}
         found = [s for s in keys if s.digest in there]
         uncaptured = [s for s in found if pcap and not folder.record(s).captures]
         return cls([s for s in keys if s.digest not in there], found, uncaptured)
@@ -52,14 +79,12 @@ class Plan:
     @property
     def seconds(self) -> float:
         """Simulated seconds of the runs to make together."""
-        return sum(key.scenario.length for key in self.to_make)
+        return sum(key.resolved.length for key in self.to_make)
 
 
 def run_key(resolved: _core.Scenario, *, engine: str) -> RunKey:
     """Return what identifies a run of this scenario."""
-    scenario = Scenario.from_json(resolved.json)
-    version = _core.identity(resolved, engine=engine)
-    return RunKey(scenario, scenario.label, engine, version, given=resolved)
+    return RunKey(resolved, engine, _core.identity(resolved, engine=engine))
 
 
 def refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool = False) -> None:
@@ -83,8 +108,9 @@ def make(
     *,
     engine: str,
     threads: int,
-    keep: Callable[[RunKey, _core.Run], None],
+    keep: Callable[[RunKey, _core.Run | None], None],
     watcher: Watcher | None = None,
+    store: Stored | None = None,
     captures: Sequence[Path] = (),
     snap_len: int = _core.SNAP_LEN,
 ) -> None:
@@ -94,8 +120,9 @@ def make(
         keys: the runs.
         engine: what runs them.
         threads: runs at a time.
-        keep: gets each result.
+        keep: gets each result; None if it is in the store.
         watcher: receives the progress.
+        store: where results go.
         captures: folders for the packets, one a run; none, and they are not kept.
         snap_len: bytes that are kept of a packet.
 
@@ -107,7 +134,7 @@ def make(
     failures: list[SojournError] = []
     with deferred() as interrupt:
 
-        def done(index: int, results: _core.Run | SojournError) -> None:
+        def done(index: int, results: _core.Run | SojournError | None) -> None:
             if isinstance(results, SojournError):
                 failures.append(results)
             else:
@@ -128,6 +155,7 @@ def make(
             on_progress=progress,
             captures=[str(folder) for folder in captures],
             snap_len=snap_len,
+            **({} if store is None else store.arguments(keys)),
         )
     say_failures(failures)
 

@@ -260,7 +260,9 @@ def measure(
     found: dict[str, list[float]] = {}
     unmeasured: dict[str, str] = {}
 
-    def keep(key: RunKey, results: _core.Run) -> None:
+    def keep(key: RunKey, results: _core.Run | None) -> None:
+        if results is None:
+            return
         try:
             found[key.digest] = Run.fresh(key, results).measure(metrics)
         except UsageError as error:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, overload
 
-import polars as pl
-
 from sojourn import _core
 from sojourn.core import run as data
 from sojourn.core.cells import Cell, distinguished
@@ -24,6 +22,7 @@ from sojourn.views.window import spans_text
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
 _CELLS_SHOWN: Final = 8
 
@@ -60,6 +59,17 @@ class Results(Sequence[Run]):
             StoreError: if it is no results folder, or one of another format, or a file in it is damaged.
         """
         return cls(Run.stored(record) for record in Folder.open(folder).records())
+
+    def scan(self, table: str) -> "pl.LazyFrame":
+        """Return :meth:`frame` for a query of Polars.
+
+        Args:
+            table: ``flows``, ``queues``, …
+
+        Raises:
+            UsageError: if a run has no such table.
+        """
+        return self.frame(table).lazy()
 
     def __len__(self) -> int:
         return len(self._runs)
@@ -115,7 +125,7 @@ class Results(Sequence[Run]):
             chosen = select(chosen, part)
         return Results(chosen)
 
-    def frame(self, table: str) -> pl.DataFrame:
+    def frame(self, table: str) -> "pl.DataFrame":
         """Return one table of all runs; that of the flows with what limited them beside (``limits``, docs/results.md).
 
         Args:
@@ -124,6 +134,8 @@ class Results(Sequence[Run]):
         Raises:
             UsageError: if no run has a table of this name, with the nearest.
         """
+        import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
         frames = []
         for run in self._runs:
             if table in run.tables:
@@ -135,7 +147,7 @@ class Results(Sequence[Run]):
             raise UsageError.unknown("table", table, known, _core.renamed_table(table))
         return pl.concat(frames, how="diagonal")
 
-    def metric(self, expression: str) -> pl.DataFrame:
+    def metric(self, expression: str) -> "pl.DataFrame":
         """Return a metric of every run, in base units.
 
         Its columns are the axes, ``cell``, ``seed``, ``engine``, ``value`` and ``window_s``, where it was measured:
@@ -149,6 +161,8 @@ class Results(Sequence[Run]):
         Raises:
             UsageError: if the expression is wrong, or what it needs was recorded in no run.
         """
+        import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
         asked = Asked(expression, expression)
         rows: list[dict[str, object]] = []
         missing: UsageError | None = None
@@ -170,7 +184,7 @@ class Results(Sequence[Run]):
             pl.col(pl.String).cast(pl.Categorical), pl.col(pl.Int64).cast(pl.UInt64)
         )
 
-    def summary(self) -> pl.DataFrame:
+    def summary(self) -> "pl.DataFrame":
         """Return the usual metrics of every cell: mean, least and greatest over the seeds."""
         return SummaryTable.of(self._runs, USUAL).frame()
 
@@ -221,13 +235,15 @@ class Results(Sequence[Run]):
         )
 
 
-def results(folder: str | os.PathLike[str]) -> Results:
+def results(folder: str | os.PathLike[str]) -> "Results":
     """Return every finished run of a results folder, as :meth:`Results.open`."""
     return Results.open(folder)
 
 
-def _with_limits(run: Run) -> pl.DataFrame:
+def _with_limits(run: Run) -> "pl.DataFrame":
     """Return a run's flows with what limited those that are one connection."""
+    import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
     flows = run.table("flows")
     if "limits" not in run.tables:
         return flows
@@ -250,12 +266,16 @@ def _labels(run: data.Run, axes: Mapping[str, str], columns: Sequence[str]) -> d
     return {name: value for name, value in rows.items() if name not in columns}
 
 
-def _column(name: str, value: object) -> pl.Expr:
+def _column(name: str, value: object) -> "pl.Expr":
+    import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
     dtype = pl.Categorical() if isinstance(value, str) else pl.UInt64()
     return pl.lit(value, dtype=dtype).alias(name)
 
 
-def _to_pandas(frame: pl.DataFrame) -> "pd.DataFrame":
+def _to_pandas(frame: "pl.DataFrame") -> "pd.DataFrame":
+    import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
     try:
         import pandas as pd  # noqa: PLC0415 - only those who want it have it
     except ImportError as error:

@@ -1,10 +1,12 @@
 """The few numbers that say how a cell went: what tables at the end of a command and in reports show."""
 
+import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
+from sojourn import _core
 from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.queues import Queue
@@ -16,20 +18,13 @@ _FLOWS_SHOWN: Final = 4
 
 TCP: Final = frozenset({"tcp", "streaming", "on_off tcp", "quic"})
 """Flows of one connection that lasts, QUIC's too: they have a delivery rate and an RTT of their own."""
-_DATAGRAMS: Final = frozenset({"udp", "on_off udp", "video", "voip"})
-"""Flows that nobody acknowledges: what matters is what was lost and how late the rest came."""
-_STREAMS: Final = _DATAGRAMS - {"voip"}
-_CALLS: Final = frozenset({"voip"})
-_SHORT: Final = frozenset({"short_flows"})
 PROGRAMS: Final = frozenset({"program"})
 """Programs of the machine: a flow each, whatever connections they make."""
-_STREAMING: Final = frozenset({"streaming"})
-_PROBES: Final = frozenset({"ping", "irtt"})
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the summary."""
+    """A column of the summary; ``crates/store`` states each."""
 
     key: str
     """Its name where programs read it, unit included."""
@@ -40,17 +35,17 @@ class Column:
     metric: str
     """The metric's expression; ``{flow}`` and ``{queue}`` stand for a flow's name and a queue's path, ``{flows}`` for
     the names of all that :func:`tcp_flows` returns."""
-    scale: float = 1.0
-    """What the metric, which is in base units, is multiplied by."""
-    digits: int = 1
-    several: bool = False
-    """Whether it says something only of more flows than one."""
-    kinds: frozenset[str] = TCP
-    """Of a column with a value for each flow: the kinds of flows (:attr:`.Flow.kind`) that have it."""
-    meaning: str = ""
-    """What it is, for a legend."""
-    least: float = 0.0
-    """A table has it only if it is so much for some flow, in its unit; always if 0."""
+    scale: float
+    """Multiplies the metric, which is in base units."""
+    digits: int
+    several: bool
+    """Whether it says something only of two flows or more."""
+    kinds: frozenset[str]
+    """The kinds of flows (:attr:`.Flow.kind`) that have it, for a column with a value for each flow."""
+    meaning: str
+    """A legend's words; may be empty."""
+    least: float
+    """A table has it only if it is at least this for some flow, in its unit; always if 0."""
 
     @property
     def each_flow(self) -> bool:
@@ -127,304 +122,20 @@ class Value:
     """The least and the greatest over the seeds; empty where they are the same as shown."""
 
 
-_WORTH_SHOWING: Final = 5.0
-"""Percent of the window: what limits flows less has no column. That the congestion window and its pacing limit them is
-how it should be, and has none either."""
+def _columns(of: str) -> tuple[Column, ...]:
+    return tuple(Column(**{**own, "kinds": frozenset(own["kinds"])}) for own in _STATED[of])
 
-_GOODPUT: Final = Column(
-    "goodput_mbps",
-    "goodput",
-    "goodput",
-    "Mbit/s",
-    "goodput({flow})",
-    1e-6,
-    digits=2,
-    meaning="payload that arrived: on a full link 1448 of the 1514 bytes of each frame",
-)
 
-_RTT: Final = Column("rtt_ms", "RTT", "RTT", "ms", "mean(rtt, {flow})", 1e3, meaning="mean round-trip time")
+_STATED: Final = json.loads(_core.summary_columns())
 
-_UTILISATION: Final = Column(
-    "utilisation_percent",
-    "utilisation",
-    "util.",
-    "%",
-    "utilisation({queue})",
-    100,
-    meaning="what left the queue, of what its rate could have carried",
-)
-
-_OF_QUEUES: Final = (
-    Column(
-        "queue_delay_ms",
-        "queue delay",
-        "queue",
-        "ms",
-        "mean(queue_delay, {queue})",
-        1e3,
-        meaning="mean time that packets wait in the queue",
-    ),
-    Column(
-        "queue_delay_p99_ms",
-        "queue delay, 99 %",
-        "queue 99 %",
-        "ms",
-        "p99(sojourn, {queue})",
-        1e3,
-        meaning="time in the queue that 99 % of the packets stay below",
-    ),
-    Column("marks", "marks", "marks", "", "marks({queue})", digits=0, meaning="packets that the queue marked CE"),
-    Column("drops", "drops", "drops", "", "drops({queue})", digits=0, meaning="packets that the queue dropped"),
-)
-
-_BITRATE: Final = Column(
-    "bitrate_mbps",
-    "bitrate",
-    "bitrate",
-    "Mbit/s",
-    "bitrate({flow})",
-    1e-6,
-    digits=2,
-    kinds=_STREAMING,
-    meaning="mean level of the video that is played",
-)
-
-_STALLS: Final = Column(
-    "stalls", "stalls", "stalls", "", "stalls({flow})", digits=0, kinds=_STREAMING, meaning="times that it stopped"
-)
-
-_JITTER: Final = Column(
-    "jitter_ms",
-    "jitter",
-    "jitter",
-    "ms",
-    "mean(ipdv, {flow})",
-    1e3,
-    digits=2,
-    kinds=_CALLS,
-    meaning="mean difference of the delays of successive packets (RFC 3393)",
-)
-
-_PROGRAM: Final = Column(
-    "program_s",
-    "time that the program took",
-    "took",
-    "s",
-    "mean(completion_time, {flow})",
-    digits=3,
-    kinds=PROGRAMS,
-    meaning="from the client's start to its end",
-)
-
-_MEDIAN: Final = Column(
-    "completion_median_ms",
-    "completion time, median",
-    "50 %",
-    "ms",
-    "median(completion_time, {flow})",
-    1e3,
-    digits=0,
-    kinds=_SHORT,
-    meaning="half of the transfers took no longer",
-)
-
-_P95: Final = Column(
-    "completion_p95_ms",
-    "completion time, 95 %",
-    "95 %",
-    "ms",
-    "percentile(completion_time, {flow}, 95)",
-    1e3,
-    digits=0,
-    kinds=_SHORT,
-    meaning="95 % of the transfers took no longer",
-)
-
-_OWD_P99: Final = Column(
-    "owd_p99_ms",
-    "one-way delay, 99 %",
-    "delay 99 %",
-    "ms",
-    "p99(packet_owd, {flow})",
-    1e3,
-    kinds=_DATAGRAMS,
-    meaning="one-way delay that 99 % of the packets stay below",
-)
-
-_LOSS: Final = Column(
-    "loss_percent",
-    "loss",
-    "loss",
-    "%",
-    "loss_rate({flow})",
-    100,
-    digits=2,
-    kinds=_DATAGRAMS | _PROBES,
-    meaning="packets that were lost",
-)
-
-COLUMNS: Final = (
-    replace(_GOODPUT, kinds=TCP | _STREAMS),
-    Column(
-        "jain",
-        "Jain's index",
-        "Jain",
-        "",
-        "jain(goodput, {flows})",
-        digits=3,
-        several=True,
-        meaning="Jain's index of the goodputs: 1 if all are the same",
-    ),
-    _UTILISATION,
-    _RTT,
-    *_OF_QUEUES,
-    replace(_LOSS, kinds=_DATAGRAMS, meaning=""),
-    replace(_OWD_P99, meaning=""),
-    replace(_PROGRAM, meaning=""),
-    replace(_JITTER, meaning=""),
-    replace(_MEDIAN, short="compl. 50 %", meaning=""),
-    replace(_P95, short="compl. 95 %", meaning=""),
-    replace(_BITRATE, meaning=""),
-    replace(_STALLS, meaning=""),
-    *(
-        Column(
-            f"{key}_limited_percent",
-            f"limited by the {by}",
-            f"limited by\n{short}",
-            "%",
-            f"{key}_limited({{flow}})",
-            100,
-            least=_WORTH_SHOWING,
-        )
-        for key, by, short in (
-            ("rwnd", "receive window", "rec. window"),
-            ("sndbuf", "send buffer", "send buffer"),
-            ("app", "application", "application"),
-            ("host", "host's small queue", "small queue"),
-        )
-    ),
-)
+COLUMNS: Final = _columns("cell")
 """Of a cell: one row with everything. A table has those of them that say something of one of its cells."""
 
-FLOW_COLUMNS: Final = (
-    _GOODPUT,
-    _RTT,
-    Column(
-        "rtt_p99_ms",
-        "RTT, 99 %",
-        "RTT 99 %",
-        "ms",
-        "p99(rtt, {flow})",
-        1e3,
-        meaning="RTT that 99 % of the samples stay below",
-    ),
-    Column(
-        "retransmits",
-        "retransmits",
-        "retrans.",
-        "packets",
-        "retransmits({flow})",
-        digits=0,
-        meaning="segments sent again",
-    ),
-    Column(
-        "ce_percent",
-        "CE marks",
-        "CE",
-        "%",
-        "ce_fraction({flow})",
-        100,
-        digits=3,
-        meaning="segments that arrived marked Congestion Experienced",
-    ),
-    _BITRATE,
-    _STALLS,
-    replace(_GOODPUT, digits=3, kinds=_DATAGRAMS, meaning="payload that arrived"),
-    _LOSS,
-    Column(
-        "owd_ms",
-        "one-way delay",
-        "delay",
-        "ms",
-        "mean(packet_owd, {flow})",
-        1e3,
-        kinds=_DATAGRAMS,
-        meaning="mean one-way delay",
-    ),
-    _OWD_P99,
-    _JITTER,
-    _PROGRAM,
-    Column(
-        "rtt_ms",
-        "RTT",
-        "RTT",
-        "ms",
-        "mean(rtt, {flow})",
-        1e3,
-        kinds=PROGRAMS,
-        meaning="mean round-trip time of its TCP connections",
-    ),
-    Column(
-        "owd_ms",
-        "one-way delay",
-        "delay",
-        "ms",
-        "mean(packet_owd, {flow})",
-        1e3,
-        kinds=PROGRAMS,
-        meaning="mean one-way delay of what the sender sent",
-    ),
-    Column(
-        "owd_p99_ms",
-        "one-way delay, 99 %",
-        "delay 99 %",
-        "ms",
-        "p99(packet_owd, {flow})",
-        1e3,
-        kinds=PROGRAMS,
-        meaning="one-way delay that 99 % of its packets stay below",
-    ),
-    Column("completed", "completed", "done", "", "completed({flow})", digits=0, kinds=_SHORT, meaning="transfers done"),
-    Column(
-        "unfinished",
-        "unfinished",
-        "not done",
-        "",
-        "unfinished({flow})",
-        digits=0,
-        kinds=_SHORT,
-        meaning="transfers that were under way at the end",
-    ),
-    _MEDIAN,
-    _P95,
-    Column(
-        "ping_rtt_ms",
-        "RTT, median",
-        "RTT 50 %",
-        "ms",
-        "median(rtt, {flow})",
-        1e3,
-        kinds=_PROBES,
-        meaning="median round-trip time",
-    ),
-    Column(
-        "ping_rtt_max_ms",
-        "RTT, largest",
-        "RTT max",
-        "ms",
-        "max(rtt, {flow})",
-        1e3,
-        kinds=_PROBES,
-        meaning="the largest",
-    ),
-)
+FLOW_COLUMNS: Final = _columns("flow")
 """Of each flow of a run: one row a flow, one table a kind of flows."""
 
-QUEUE_COLUMNS: Final = (_UTILISATION, *_OF_QUEUES)
+QUEUE_COLUMNS: Final = _columns("queue")
 """Of a queue."""
-
-_TABLES: Final = ("flows", "limits", "queues", "queue_signals", "histograms", "delays", "events")
-"""What TCP flows and queues need; other kinds need what is smaller than these."""
 
 
 def tcp_flows(scenario: Scenario) -> list[str]:
@@ -459,11 +170,10 @@ def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> li
 def _worth_showing(cells: Sequence[Cell], columns: Sequence[Column]) -> set[Column]:
     """Return the columns that have a value large enough to be shown; those that are always shown among them."""
     worth = {column for column in columns if column.least <= 0}
-    for run in (run for cell in cells for run in cell.runs if "limits" in run.tables):
+    for run in (run for cell in cells for run in cell.runs):
         open_still = [column for column in columns if column not in worth]
-        tables = [name for name in ("flows", "limits", "events") if name in run.tables]
         expressions = [column.asked(run.scenario) for column in open_still]
-        values = iter(run.measure([text for own in expressions for text in own], tables))
+        values = iter(run.measure([text for own in expressions for text in own]))
         for column, own in zip(open_still, expressions, strict=True):
             found = [next(values) * column.scale for _ in own]
             if any(value >= column.least for value in found):
@@ -476,9 +186,8 @@ def windows_of(cell: Cell, columns: Sequence[Column]) -> dict[str, list[Span]]:
     run = cell.runs[0]
     of = queues.that_matter(cell.runs) if _of_queues(columns) else []
     asked = [(column.key, text) for column in columns for text in column.asked(run.scenario, of)]
-    whole = [name for name in run.tables if not name.endswith("_state")]
     found: dict[str, list[Span]] = {}
-    for (key, _), measured in zip(asked, run.measured([text for _, text in asked], whole), strict=True):
+    for (key, _), measured in zip(asked, run.measured([text for _, text in asked]), strict=True):
         own = found.setdefault(key, [])
         own.extend(span for span in measured.windows if span not in own)
     return found
@@ -549,9 +258,7 @@ def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS, of: Sequence[Queue
     if of is None:
         of = queues.that_matter([run]) if _of_queues(columns) else []
     asked = [column.asked(run.scenario, of) for column in columns]
-    tables = None if {flow.kind for flow in run.scenario.flows} - {"tcp", "ping"} else _TABLES
-    whole = [name for name in run.tables if not name.endswith("_state")]
-    found = iter(run.measure([expression for own in asked for expression in own], tables or whole))
+    found = iter(run.measure([expression for own in asked for expression in own]))
     return [[next(found) * column.scale for _ in own] for column, own in zip(columns, asked, strict=True)]
 
 

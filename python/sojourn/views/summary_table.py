@@ -3,9 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Final
 
 from sojourn.core import queues
 from sojourn.core.cells import Cell, ordered
@@ -17,6 +15,9 @@ from sojourn.core.spread import Spread
 from sojourn.errors import UsageError
 from sojourn.views.summary import COLUMNS, tcp_flows
 from sojourn.views.window import measured_said, spans_text
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +227,10 @@ class SummaryTable:
             for row in self.rows
         ]
 
-    def frame(self) -> pl.DataFrame:
+    def frame(self) -> "pl.DataFrame":
         """Return one row for each value: labels, column, mean, low, high, seeds, and where it was measured."""
+        import polars as pl  # noqa: PLC0415 - reading answers needs no frames
+
         return pl.DataFrame(
             [
                 labelled(

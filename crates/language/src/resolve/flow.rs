@@ -5,7 +5,7 @@ use super::super::path::bdp_of;
 use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::named::{Named, PING};
-use sojourn_model::{Action, At, Direction, Event, Flow, Origin, Ping, Start, Traffic, When};
+use sojourn_model::{Action, At, By, Direction, Event, Flow, Origin, Ping, Start, Traffic, When};
 use sojourn_units::{Dscp, Ecn, Span};
 
 impl Resolver<'_> {
@@ -129,6 +129,7 @@ impl Resolver<'_> {
             let group = named.entries.iter().find(|e| e.0 == index).and_then(|e| e.3.clone());
             let stack = self.stack_of(table, "stack");
             let ip = self.ip_of(table);
+            let by = table.text("by").and_then(By::from_name);
             let hops = self.hops_of(table, root);
             let direction = match table.text("direction") {
                 Some("up") => Direction::Up,
@@ -150,6 +151,7 @@ impl Resolver<'_> {
                     name,
                     group: group.clone(),
                     stack: stack.clone(),
+                    by,
                     ip,
                     direction,
                     hops: hops.clone(),
@@ -180,6 +182,7 @@ impl Resolver<'_> {
             name: PING.to_owned(),
             group: None,
             stack,
+            by: table.and_then(|t| t.text("by")).and_then(By::from_name),
             ip: table.map_or(self.ip, |table| self.ip_of(table)),
             direction: Direction::Down,
             hops,

@@ -7,7 +7,7 @@ use super::super::source::DiagnosticKind;
 use super::Resolver;
 use super::named::Named;
 use sojourn_model::{
-    AggregatingLink, Element, ElementKind, FlowDelay, Hop, Kind, Middlebox, Neighbours, Netem,
+    AggregatingLink, By, Element, ElementKind, FlowDelay, Hop, Kind, Middlebox, Neighbours, Netem,
     PoliceAction, Policer, Queue, Rewrite, Rule, RuleKind, Scenario, Selector, Shaper, Side,
     Tunnel, TunnelKind, TunnelProtocol, Wifi,
 };
@@ -39,7 +39,8 @@ impl Resolver<'_> {
                 let up = self.side(table, Side::Up, &stack, &own);
                 let name = table.text("name").unwrap_or("").to_owned();
                 let host_nic = table.bool("host_nic").unwrap_or(false);
-                let mut hop = Hop { name, stack, host_nic, down, up };
+                let by = table.text("by").and_then(By::from_name);
+                let mut hop = Hop { name, stack, by, host_nic, down, up };
                 self.unique("element", table.tables("element"));
                 for element in table.tables("element") {
                     self.place_element(element, table, named, &mut hop);

@@ -30,7 +30,7 @@ fn queue(shaper: Shaper) -> Element {
 }
 
 fn hop(name: &str, down: Vec<Element>, up: Vec<Element>) -> Hop {
-    Hop { name: name.to_owned(), stack: STACK.to_owned(), host_nic: false, down, up }
+    Hop { name: name.to_owned(), stack: STACK.to_owned(), by: None, host_nic: false, down, up }
 }
 
 fn flow(name: &str) -> Flow {
@@ -45,6 +45,7 @@ fn flow(name: &str) -> Flow {
         start: Start::At(At::ORIGIN),
         stop: None,
         delays: None,
+        by: None,
         traffic: Traffic::Tcp(Tcp::plain("cubic", EcnMode::Rfc3168)),
     }
 }

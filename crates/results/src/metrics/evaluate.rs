@@ -91,6 +91,15 @@ impl Expression {
         let Some((comparison, right)) = &clause.right else {
             return Ok(Verdict { value, bound: None, passed: None });
         };
+        if !frame.run.is_valid() {
+            return Err(EvaluationError {
+                expression: self.text.clone(),
+                message: "the run is not valid: the machine disturbed it".into(),
+                help: Some(
+                    "the totals of the subject live say how; run it on an idle machine".into(),
+                ),
+            });
+        }
         let right_value = self.term(frame, right)?;
         // A bare zero, or a bare count, is in the unit of what it is compared with.
         let plain = |unit: Unit, other: Unit| if unit == Unit::One { other } else { unit };

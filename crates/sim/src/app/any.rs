@@ -121,6 +121,10 @@ impl App for AnyApp {
         each!(self, app => app.has_many_connections())
     }
 
+    fn is_elsewhere(&self) -> bool {
+        each!(self, app => app.is_elsewhere())
+    }
+
     fn tx_completion(&mut self, tx: &mut HostTx<'_>, done: &SkbCharge) {
         each!(self, app => app.tx_completion(tx, done));
     }

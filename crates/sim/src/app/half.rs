@@ -118,7 +118,10 @@ impl TcpHalf {
                 let (sender, out) = with_tx!(self, tx);
                 sender.on_syn_ack(now, answer, out);
             }
-            Body::Echo { .. } | Body::Datagram { .. } | Body::Report { .. } => {}
+            Body::Echo { .. }
+            | Body::Datagram { .. }
+            | Body::Report { .. }
+            | Body::Frame { .. } => {}
         }
     }
 

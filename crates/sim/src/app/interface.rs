@@ -40,6 +40,12 @@ pub trait App: core::fmt::Debug + Send {
         false
     }
 
+    /// Whether its hosts are outside of the simulator ([`By::Kernel`](sojourn_model::By::Kernel)): whoever runs them records when its
+    /// flow starts and ends, and what it measures.
+    fn is_elsewhere(&self) -> bool {
+        false
+    }
+
     /// The device of the sending host is done with packets of this flow.
     fn tx_completion(&mut self, _tx: &mut HostTx<'_>, _done: &SkbCharge) {}
 

@@ -103,7 +103,9 @@ impl Flows {
     #[cold]
     fn has_begun(&mut self, network: &mut Network, now: Time, index: usize) {
         let name = &self.scenario.flows[index].name;
-        self.recorder.event(now, "start", &format!("flow {name}"), "");
+        if !self.runs[index].app.is_elsewhere() {
+            self.recorder.event(now, "start", &format!("flow {name}"), "");
+        }
         self.recorder.flow_started(now, index);
         self.runs[index].state = FlowState::Running;
         self.timeline.happened(now, &Reference::Flow(name.clone()), Edge::Start);
@@ -149,6 +151,9 @@ impl Flows {
             self.recorder.flow_row(now, index, &self.runs[index]);
         }
         self.runs[index].state = FlowState::Ended;
+        if self.runs[index].app.is_elsewhere() {
+            return;
+        }
         let subject = format!("flow {}", self.scenario.flows[index].name);
         self.recorder.event(now, "end", &subject, how);
     }

@@ -5,6 +5,7 @@
 
 mod actions;
 mod conditions;
+mod elsewhere;
 mod flows;
 mod snapshot;
 
@@ -17,7 +18,7 @@ use crate::network::{
     CALENDAR, Network, OTHER_SLOTS, Observers, conditions_slot, flows_slot, recorder_slot,
 };
 use crate::packet::Pool;
-use crate::recorder::{Recorder, queue_of};
+use crate::recorder::Recorder;
 use crate::tap::Tap;
 use crate::timeline::Timeline;
 use crate::topology::{self, stack};
@@ -27,11 +28,11 @@ use sojourn_capture::Capture;
 use sojourn_engine::{RunError, Watch};
 use sojourn_model::{Scenario, Tcp};
 use sojourn_net::Agenda;
-use sojourn_record::Delays;
+use sojourn_record::{Delays, ports};
 use sojourn_results::Table;
 use sojourn_transport::stack::TcpQuirks;
 use sojourn_units::{Random, Span, Time};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// How often events that wait for a number are looked at.
@@ -131,11 +132,12 @@ impl Simulation {
         });
         let mut recorder = Recorder::new(&scenario, &topology);
         recorder.tc(Time::ZERO, "setup", &topology);
-        let queues = topology.nodes.iter().map(queue_of);
+        let queues = topology.nodes.iter().map(ports::queue_of);
         let delays = Delays::new(&scenario, queues, |flow| {
             topology.fixed_delay(&scenario, topology.of_flow[flow].0)
         });
-        let observers = Observers { pool: Pool::default(), tap, delays };
+        let observers =
+            Observers { pool: Pool::default(), tap, delays, handed_out: VecDeque::new() };
         let mut network = Network::new(topology, observers, OTHER_SLOTS);
         let flows = Flows {
             scenario: Arc::clone(&scenario),

@@ -19,7 +19,7 @@ use sojourn_qdisc::Packet as _;
 use sojourn_transport::ecn::Flags;
 use sojourn_transport::segment::{Ack, Data, Handshake};
 use sojourn_units::{Dscp, ETHERNET_HEADER, Ecn};
-use sojourn_wire::{Addresses, Ip, ZEROS, length};
+use sojourn_wire::{Addresses, Frame, Ip, ZEROS, length};
 
 const UDP_HEADER: usize = 8;
 const ICMP_HEADER: usize = 8;
@@ -157,6 +157,13 @@ fn innermost(packet: &PacketBox, c: &Conversation, ip: &Ip, out: &mut Vec<u8>) {
                 ip.header(IpNumber::ICMP, out);
                 out.extend_from_slice(&Icmpv4Header::with_checksum(kind, payload).to_bytes());
             }
+        }
+        // As it is, but for what the path has changed.
+        Body::Frame { .. } => {
+            let mut frame = Frame::new(packet.payload().unwrap_or_default().to_vec());
+            frame.set_ecn(ip.ecn);
+            frame.set_dscp(ip.dscp);
+            out.extend(frame.bytes().iter().skip(ETHERNET_HEADER as usize));
         }
         Body::Datagram { .. } | Body::Report { .. } => match packet.payload() {
             Some(payload) => {

@@ -395,6 +395,7 @@ fn build(
                 },
                 stop: f.stop_ms.map(|ms| At::from_millis(ms as i64)),
                 delays: None,
+                by: None,
                 traffic: f.traffic.clone(),
             }
         })
@@ -435,6 +436,7 @@ fn build(
             Hop {
                 name: format!("hop-{n}"),
                 stack: stack(&h.stack),
+                by: None,
                 host_nic: false,
                 down: side(0),
                 up: side(1),

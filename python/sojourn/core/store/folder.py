@@ -2,26 +2,30 @@
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
-import polars as pl
-
-from sojourn.core.store.atomic import TEMPORARY, remove_folder, remove_unfinished, write_file, write_folder
-from sojourn.core.store.index import Index
+from sojourn import _core
+from sojourn.core.store.atomic import TEMPORARY, remove_folder, remove_unfinished, write_file
 from sojourn.core.store.lock import LOCK, lock
 from sojourn.core.store.reading import MOST_TEXT, read, seal, unsealed, why
-from sojourn.core.store.record import CAPTURES, HEAD, LAST_CAPTURE, Record, checksums, record_files
+from sojourn.core.store.record import CAPTURES, LAST_CAPTURE, Record, checksums
 from sojourn.core.store.run_key import RunKey
 from sojourn.errors import StoreError
 
-FORMAT = 2
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT: Final = 3
 """The version of the folder's layout that this Sojourn writes and reads."""
+
+SEGMENTS: Final = "segments"
+"""The folder of the segments, by its name in the results folder."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +41,13 @@ class Folder:
     locks: list[int] = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
-    def index(self) -> Index:
-        """Its index (:mod:`sojourn.core.store.index`)."""
-        return Index(self.path)
+    def store(self) -> _core.Store:
+        """The runs in its segments, as they were when it was first asked for.
+
+        Raises:
+            StoreError: if a file is no segment of this version, or cannot be read.
+        """
+        return _core.Store(self.path / SEGMENTS, add=bool(self.locks))
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> Self:
@@ -73,9 +81,12 @@ class Folder:
         if reason:
             raise StoreError(f"{file} is damaged: {reason}", help="run again into another folder")
         if found != FORMAT:
+            older = isinstance(found, int) and found < FORMAT
             raise StoreError(
                 f"{path} has format {found}, and this Sojourn reads format {FORMAT}",
-                help=f"it was written by Sojourn {version}; use that one, or run again into another folder",
+                help=f"`sojourn store convert {path} -o NEW` writes it in this format"
+                if older
+                else f"Sojourn {version} wrote it; use that one, or run again into another folder",
             )
         return cls(path, version, command)
 
@@ -102,7 +113,7 @@ class Folder:
         try:
             taken = path.exists() and (not path.is_dir() or not _only_begun(path))
             if not taken:
-                (path / "runs").mkdir(parents=True, exist_ok=True)
+                path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{path} could not be made: {error.strerror}") from error
         if taken:
@@ -119,43 +130,56 @@ class Folder:
 
     def __contains__(self, key: RunKey) -> bool:
         """Whether this very run is there."""
-        return (self.path / "runs" / key.folder_name / HEAD).exists()
+        return key.name in self.store
+
+    def has(self, key: RunKey) -> bool:
+        """Whether this very run is there, with at least as much of it as the key keeps."""
+        order = [word for word, _ in _core.keeps()]
+        return key in self and order.index(self.record(key).brief.keep) >= order.index(key.keep)
 
     def record(self, key: RunKey) -> Record:
         """Return the stored run of this key."""
-        return Record(self.path / "runs" / key.folder_name)
+        return self.named(key.name)
+
+    def named(self, name: str) -> Record:
+        """Return the stored run of this name."""
+        return Record(self.store, self.path, name)
 
     def add(
         self,
         key: RunKey,
-        tables: Mapping[str, pl.DataFrame],
+        tables: Mapping[str, "pl.DataFrame"],
         *,
         command: str,
-        captures: Path | None = None,
-        texts: Mapping[str, str] | None = None,
         imported: Mapping[str, Any] | None = None,
-        remarks: Sequence[Mapping[str, Any]] | None = None,
     ) -> Record:
-        """Store a finished run; its captures are moved from the folder of :meth:`captures`.
+        """Store a run whose tables were made elsewhere: imported, or built in Python.
+
+        Args:
+            key: what was run.
+            tables: its results.
+            command: the command that asked for it.
+            imported: where it is from, and what its numbers are, if no engine of ours made it.
 
         Raises:
             StoreError: if the disk is full or the place cannot be written.
         """
-        return self.add_files(key, record_files(key, command, tables, texts, imported, remarks), captures=captures)
+        run = _core.Run(key.resolved, key.engine, key.version, dict(tables))
+        about = None if imported is None else json.dumps(dict(imported))
+        warnings = list(key.warnings)
+        return self.add_encoded(
+            _core.encode_run(
+                run, key.version, command=command, warnings=warnings, imported=about, repetition=key.repetition
+            )
+        )
 
-    def add_files(self, key: RunKey, files: Mapping[str, bytes], *, captures: Path | None = None) -> Record:
-        """Store a finished run as :func:`record_files` made it, here or on another machine; it is there whole or not.
+    def add_encoded(self, encoded: bytes) -> Record:
+        """Store a run as :func:`sojourn._core.encode_run` made it, here or elsewhere; it is there whole or not.
 
         Raises:
             StoreError: if the disk is full or the place cannot be written.
         """
-        self.index.begin()
-        path = self.path / "runs" / key.folder_name
-        packets = [] if captures is None else sorted(captures.iterdir())
-        if packets:
-            files = {**files, CAPTURES: checksums(packets)}
-        write_folder(path, files, packets)
-        return Record(path)
+        return self.named(self.store.append(encoded))
 
     @contextmanager
     def captures(self, key: RunKey) -> Iterator[Path]:
@@ -166,7 +190,7 @@ class Folder:
         """
         path = self.path / "runs" / f"{TEMPORARY}{key.digest}-captures"
         try:
-            path.mkdir(exist_ok=True)
+            path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{path} could not be made: {error.strerror}") from error
         try:
@@ -182,32 +206,24 @@ class Folder:
         """
         record = self.record(key)
         packets = sorted(captures.iterdir(), key=lambda file: file.name == LAST_CAPTURE)
-        write_file(record.path / CAPTURES, checksums(packets))
+        if not packets:
+            return
         try:
+            record.path.mkdir(exist_ok=True)
+            write_file(record.path / CAPTURES, checksums(packets))
             for file in packets:
                 file.rename(record.path / file.name)
         except OSError as error:
             raise StoreError(f"the captures of {record.path} could not be kept: {error.strerror}") from error
 
     def records(self) -> list[Record]:
-        """Every run in the folder, by name.
+        """Return every run in the folder, by name.
 
         Raises:
-            StoreError: naming the file, if one is damaged.
+            StoreError: if damage hides runs.
         """
-        records = [Record(path) for path in sorted(self.run_folders())]
-        for record in records:
-            _ = record.head
-        return records
-
-    def run_folders(self) -> Iterator[Path]:
-        """Yield the folders of finished runs, in any order."""
-        runs = self.path / "runs"
-        if not runs.is_dir():
-            return
-        for path in runs.iterdir():
-            if path.is_dir() and not path.name.startswith(TEMPORARY):
-                yield path
+        self.store.check()
+        return [self.named(name) for name in sorted(self.store.names())]
 
     def unfinished(self) -> list[Path]:
         """Return what killed commands left: no command reads it, and the next that adds runs removes it."""
@@ -235,10 +251,12 @@ class Folder:
         self.close()
 
     def close(self) -> None:
-        """Write the index if it is not there, and let others write into the folder."""
-        if self.locks:
-            self.index.finish(self.run_folders())
-        self._unlock()
+        """Close the segment that was written, and let others write into the folder."""
+        try:
+            if self.locks and "store" in self.__dict__:
+                self.store.close()
+        finally:
+            self._unlock()
 
     def _unlock(self) -> None:
         while self.locks:
@@ -250,7 +268,7 @@ def _only_begun(path: Path) -> bool:
     return all(
         file.name.startswith(TEMPORARY)
         or file.name == LOCK
-        or (file.name == "runs" and file.is_dir() and not any(file.iterdir()))
+        or (file.name in {"runs", SEGMENTS} and file.is_dir() and not any(file.iterdir()))
         for file in path.iterdir()
     )
 

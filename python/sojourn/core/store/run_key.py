@@ -1,77 +1,68 @@
 """What identifies a run."""
 
-import hashlib
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from sojourn import _core
 from sojourn.core.scenario import Scenario
 
-_LONGEST_NAME: Final = 80
-
 
 @dataclass(frozen=True)
 class RunKey:
-    """What tells one run from another: the scenario with its seed, the engine and its version."""
+    """What tells one run from another: the scenario with its seed, the engine and its version, and the repetition."""
 
-    scenario: Scenario
-    """The whole scenario, seed included, as the extension module writes it."""
-    label: str
-    """How people call it: experiment, cell and seed."""
+    resolved: _core.Scenario
+    """The scenario as engines take it, seed included."""
     engine: str
     """The engine's name."""
     version: str
     """Sojourn's version, which identifies the code that decides a run on this engine, and on Linux the kernel and the
     plan."""
-    measured: frozenset[str] = frozenset()
-    """What of the scenario was measured rather than asked for, where the run was imported: ``duration``, ``source``,
-    ``start`` of flows. It does not tell one repetition from another (:mod:`sojourn.core.cells`)."""
+    measured: tuple[str, ...] = ()
+    """The parts of an imported run's scenario that are measurements: ``duration``, ``source``, ``start`` of flows. They
+    do not tell one repetition from another (:mod:`sojourn.core.cells`)."""
     warnings: tuple[str, ...] = field(default=(), compare=False)
-    """What its experiment says that may not be what was meant; it does not tell one run from another."""
-    given: _core.Scenario | None = field(default=None, repr=False, compare=False)
-    """The scenario as the extension module gave it, so that engines need not read it again; None of a stored run."""
+    """The experiment's warnings. They do not tell one run from another."""
+    keep: str = field(default="all", compare=False)
+    """How much of the run a results folder keeps: ``summary``, ``series``, ``all``."""
+    repetition: int = 1
+    """Which run of this scenario and seed it is, on an engine where two of them differ; the first is 1."""
 
     @cached_property
-    def resolved(self) -> _core.Scenario:
-        """The scenario as engines take it.
+    def scenario(self) -> Scenario:
+        """The scenario as a mapping."""
+        return Scenario.from_json(self.resolved.json)
 
-        Raises:
-            ValueError: it was written by another Sojourn, which calls things otherwise.
-        """
-        return _core.Scenario(json.dumps(self.scenario)) if self.given is None else self.given
+    @property
+    def label(self) -> str:
+        """Experiment, cell and seed in words: ``s1[fq_codel,20ms]#3``."""
+        return self.resolved.label
 
     @cached_property
+    def _digests(self) -> tuple[str, str]:
+        return _core.run_digests(self.resolved, self.engine, self.version, list(self.measured), self.repetition)
+
+    @property
     def digest(self) -> str:
-        """A stable hash of scenario, seed, engine and version: 12 hexadecimal digits."""
-        scenario = dict(self.scenario)
-        if plugins := scenario.get("plugins"):
-            # Another build is another run; the same build in another place is not.
-            scenario["plugins"] = [plugin["digest"] for plugin in plugins]
-        key = {"scenario": scenario, "engine": self.engine, "version": self.version}
-        text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        """A hash of scenario, seed, engine, version and repetition: 12 hexadecimal digits."""
+        return self._digests[0]
+
+    @property
+    def cell_digest(self) -> str:
+        """A hash of all but seed and repetition: runs with the same are of one cell."""
+        return self._digests[1]
+
+    @property
+    def name(self) -> str:
+        """The run's name in a results folder: its label made safe for a file system, and the digest."""
+        return _core.run_name(self.label, self.digest)
 
     @cached_property
     def asked(self) -> Mapping[str, Any]:
-        """What was asked for: the scenario but for its seed, and for what was only measured."""
+        """The scenario without its seed and without its measurements."""
         asked = {name: value for name, value in self.scenario.items() if name != "seed" and name not in self.measured}
         if "start" in self.measured:
             asked["flows"] = [{name: v for name, v in flow.items() if name != "start"} for flow in asked["flows"]]
         return asked
-
-    @property
-    def cell_digest(self) -> str:
-        """A stable hash of all but the seed: runs of which it is the same are seeds of one cell."""
-        key = {"asked": self.asked, "engine": self.engine, "version": self.version}
-        text = json.dumps(key, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
-
-    @property
-    def folder_name(self) -> str:
-        """The run's folder: its label made safe for a file system, and the hash."""
-        readable = re.sub(r"[^A-Za-z0-9._=+-]+", "_", self.label).strip("_.")[:_LONGEST_NAME]
-        return f"{readable}-{self.digest}"

@@ -209,11 +209,8 @@ class _Values:
 
     def _measure(self, place: _Place, run: Run) -> dict[str, float]:
         metrics = self._needed[place]
-        # The controllers' own numbers are by far the largest tables, and seldom asked for.
-        whole = any("state." in metric for metric in metrics)
-        tables = [name for name in run.tables if whole or not name.endswith("_state")]
         try:
-            return dict(zip(metrics, run.measure(metrics, tables), strict=True))
+            return dict(zip(metrics, run.measure(metrics), strict=True))
         except UsageError as error:
             raise StoreError(f"a claim on {place[0]}: {error.message}", help=error.help) from error
 

@@ -167,8 +167,7 @@ def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
     ]
     path = bottleneck[0] if bottleneck else ""
     expressions = [metric.expression.format(flow=flow, queue=path) for metric, flow in asked]
-    tables = ("flows", "queues", "queue_signals", "events")
-    ours, theirs = ({run.seed: run.measure(expressions, tables) for run in own.runs} for own in (cell, other))
+    ours, theirs = ({run.seed: run.measure(expressions) for run in own.runs} for own in (cell, other))
 
     def values(own: Mapping[int, Sequence[float]], place: int, metric: Metric) -> dict[int, float]:
         return {seed: run[place] * metric.scale for seed, run in own.items()}

@@ -57,10 +57,7 @@ def _asked(run: Run, order: tuple[int, ...], figures: Sequence[Figure]) -> list[
 
 def _measured(run: Run, order: tuple[int, ...], figures: Sequence[Figure]) -> tuple[float, ...]:
     asked = _asked(run, order, figures)
-    # The controllers' own numbers are by far the largest tables, and seldom asked for.
-    whole = any("state." in ask for ask in asked)
-    tables = [name for name in run.tables if whole or not name.endswith("_state")]
-    found = run.measure(asked, tables)
+    found = run.measure(asked)
     return tuple(value * figure.scale for value, figure in zip(found, figures, strict=True))
 
 

@@ -41,7 +41,7 @@ def export_folder(folder: Path, to: Path, down: Way = "download") -> list[Path]:
         raise StoreError(f"{to} could not be made: {error.strerror}") from error
     written = []
     for record in records:
-        path = to / f"{record.path.name}{SUFFIX}"
+        path = to / f"{record.name}{SUFFIX}"
         write_file(path, packed(export(Run.stored(record), path.name, down)))
         written.append(path)
     return written

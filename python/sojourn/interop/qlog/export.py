@@ -63,10 +63,10 @@ def export_folder(folder: Path, to: Path, *, packets: bool = False) -> list[Path
     """
     records = Folder.open(folder).records()
     if not packets:
-        return export_runs(((record.path.name, Run.stored(record)) for record in records), to)
+        return export_runs(((record.name, Run.stored(record)) for record in records), to)
     if not any(_with_packets(Run.stored(record)) for record in records):
         raise StoreError(f"no run in {folder} has a QUIC flow", help="the packets of others are in their captures")
-    return [path for record in records for path in _written(record.path.name, Run.stored(record), to, record)]
+    return [path for record in records for path in _written(record.name, Run.stored(record), to, record)]
 
 
 def export_runs(runs: Iterable[tuple[str, Run]], to: Path) -> list[Path]:

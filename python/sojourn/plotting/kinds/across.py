@@ -15,7 +15,7 @@ import polars as pl
 from sojourn import _core
 from sojourn.core import queues
 from sojourn.core.cells import Cell, ordered
-from sojourn.core.measured import measure, seeds_said
+from sojourn.core.measured import seeds_said
 from sojourn.core.select import axes_of, labelled
 from sojourn.core.spread import Spread
 from sojourn.errors import UsageError
@@ -153,7 +153,7 @@ def measured(cells: Sequence[Cell], expression: str, window: str = "") -> list[M
     for cell in cells:
         wanted = asked.of(cell)
         full = [f"{own} {window}".rstrip() for _, own in wanted]
-        by_run = [measure(run, full) for run in cell.runs]
+        by_run = [run.measure(full) for run in cell.runs]
         for index, (of, _) in enumerate(wanted):
             named = {**axes_of(cell), **({FLOW: of} if of else {})}
             values = [run[index] * label.scale for run in by_run]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from sojourn.core.cells import Cell, ordered
-from sojourn.core.measured import mean_said, measure, parties
+from sojourn.core.measured import mean_said, parties
 from sojourn.core.run import Better, Run, harm
 from sojourn.core.select import axes_of, cells_of, labelled, varied
 from sojourn.core.spread import Spread
@@ -95,7 +95,7 @@ def _by_phase(cell: Cell, harmed: str, better: Better, alone: str, phase: str) -
 
 
 def _value(run: Run, harmed: str, window: str) -> float:
-    return measure(run, [f"{harmed} {window}".rstrip()])[0]
+    return run.measure([f"{harmed} {window}".rstrip()])[0]
 
 
 def _harmed(cells: Sequence[Cell], options: Options) -> str:

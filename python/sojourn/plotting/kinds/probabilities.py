@@ -9,7 +9,7 @@ from typing import Final
 import polars as pl
 
 from sojourn.core.cells import Cell
-from sojourn.core.measured import mean_said, measure, parties
+from sojourn.core.measured import mean_said, parties
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled
 from sojourn.core.spread import Spread
@@ -61,7 +61,7 @@ def _fractions(cell: Cell, window: str) -> list[tuple[str, Spread, Spread]]:
         flows = [f["name"] for f in cell.scenario.loads if party.name in {f.get("group"), f["name"]}]
         spreads = []
         for metric in ("loss_rate", "ce_fraction"):
-            by_run = [measure(run, [f"{metric}({flow}) {window}".rstrip() for flow in flows]) for run in cell.runs]
+            by_run = [run.measure([f"{metric}({flow}) {window}".rstrip() for flow in flows]) for run in cell.runs]
             spreads.append(Spread.of([Spread.of(values).mean for values in by_run]).scaled(100))
         found.append((party.name, spreads[0], spreads[1]))
     return found

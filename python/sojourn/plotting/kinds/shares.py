@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from sojourn.core.cells import Cell
-from sojourn.core.measured import Party, mean_said, measure, parties
+from sojourn.core.measured import Party, mean_said, parties
 from sojourn.core.run import Run
 from sojourn.core.select import axes_of, cells_of, labelled
 from sojourn.core.spread import Spread
@@ -50,7 +50,7 @@ def _shares(cell: Cell, window: str) -> list[tuple[Party, Spread]]:
     own = sorted(parties(cell.scenario), key=lambda party: party.sender != "udp")
     by_run = []
     for run in cell.runs:
-        rates = measure(run, [f"goodput({party.name}) {window}".rstrip() for party in own])
+        rates = run.measure([f"goodput({party.name}) {window}".rstrip() for party in own])
         total = math.fsum(rate for rate in rates if not math.isnan(rate))
         by_run.append([100 * rate / total if total else math.nan for rate in rates])
     return [(party, Spread.of([shares[index] for shares in by_run])) for index, party in enumerate(own)]

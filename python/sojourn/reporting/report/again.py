@@ -57,8 +57,9 @@ class Experiments:
         seeds = [run.seed for run in cell.runs]
         whole = seeds == list(range(1, len(seeds) + 1))
         count = f" --seeds {len(seeds)}" if whole else ""
-        stored = f"sojourn run {shlex.quote(str(record.path / 'scenario.json'))}"
-        command = f"{stored}{count if len(seeds) > 1 else ''} -o again"
+        exported = shlex.join(["sojourn", "export", "run", str(record.folder), record.name, "-o", "again.run"])
+        several = count if len(seeds) > 1 else ""
+        command = f"{exported} && sojourn run again.run/scenario.json{several} -o again"
         for what in [cell.experiment, *_files(words)]:
             read = _read(what, tuple(settings))
             if read is None or not _is_of(read, cell, record):

@@ -147,7 +147,7 @@ def build(
     Raises:
         StoreError: if the folder has no runs, or a file in it is damaged.
     """
-    records = [r for r in folder.records() if experiments is None or r.key.scenario.experiment in experiments]
+    records = [r for r in folder.records() if experiments is None or r.brief.experiment in experiments]
     if not records:
         raise StoreError(f"{folder.path} has no finished run", help="give the command that made it once more")
     found = grouping.group(Run.stored(record) for record in records)

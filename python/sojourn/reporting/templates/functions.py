@@ -103,7 +103,7 @@ class Functions:
         record, _ = self._results.chosen(experiment, cell)[0]
         found = self._results.files(record)
         if file not in found:
-            raise UsageError.unknown(f"file beside {record.path.name}", file, list(found))
+            raise UsageError.unknown(f"file of {record.name}", file, list(found))
         return f"[{text}]({found[file]})"
 
     def gen_table(self, experiment: str, cells: str = "", *, plots: bool = True, columns: str = "") -> str:
@@ -126,7 +126,7 @@ class Functions:
             labels = dict(cell.labels)
             shown = values_of(cell, headed)
             record = records[id(cell.runs[0])]
-            links = [f"[{what}]({path})" for what, path in self._results.files(record).items()]
+            links = [f"[{what}]({path})" for what, path in self._results.captures(record).items()]
             if plots:
                 pattern = ",".join(f"{axis}={label}" for axis, label in cell.labels)
                 links.insert(0, self.plot_link("plot", cell.experiment, pattern))

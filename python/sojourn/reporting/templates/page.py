@@ -14,6 +14,7 @@ import jinja2.exceptions
 from sojourn.core.store import Folder
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import ExperimentError, StoreError, UsageError
+from sojourn.interop.tables import export_run
 from sojourn.plotting.draw.svg import bounded, standalone
 from sojourn.reporting import script
 from sojourn.reporting.markdown import reader
@@ -79,6 +80,8 @@ def render(
     for stem, picture in drawn.items():
         write_file(pictures / f"{stem}.svg", standalone(picture.svg).encode())
         write_file(pictures / f"{stem}.csv", picture.csv)
+    for record in results.exports.values():
+        export_run(record, pictures / record.name)
     html, markdown = folder.path / f"{name}.html", folder.path / f"{name}.md"
     write_file(markdown, legible(text).encode())
     pictures_of = {f"{name}/{stem}.svg": made for stem, made in drawn.items()}

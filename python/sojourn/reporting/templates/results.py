@@ -41,7 +41,8 @@ class Picture:
     stem: str
     kind: str
     experiment: str
-    records: Sequence[Path]
+    folder: Path
+    records: Sequence[str]
     options: Mapping[str, str]
 
 
@@ -89,6 +90,8 @@ class Results:
     beside: str
     """The folder of pictures, relative to the page."""
     pictures: dict[str, Picture] = field(default_factory=dict)
+    exports: dict[str, Record] = field(default_factory=dict)
+    """Runs that the page links to as folders, by name."""
 
     @property
     def folder(self) -> Folder:
@@ -147,7 +150,7 @@ class Results:
         said = "-".join([experiment, pattern, shown, *(f"{k}={v}" for k, v in options.items())])
         stem = re.sub(r"[^a-z0-9.=]+", "-", said.lower()).strip("-.")[:_LONGEST]
         taken = self.pictures.get(stem)
-        asked = Picture(stem, shown, experiment, [record.path for record, _ in own], dict(options))
+        asked = Picture(stem, shown, experiment, self.folder.path, [record.name for record, _ in own], dict(options))
         if taken is not None and taken != asked:
             stem = f"{stem}-{len(self.pictures)}"
             asked = replace(asked, stem=stem)
@@ -182,16 +185,15 @@ class Results:
             keep(map(_paint, asked))
         return drawn
 
-    def files(self, record: Record) -> Mapping[str, str]:
-        """Return what there is beside a run, by what it is, with its path relative to the page."""
+    def captures(self, record: Record) -> Mapping[str, str]:
+        """Return the captures of a run by title, with their paths relative to the page."""
         base = os.path.relpath(record.path, self.folder.path)
-        found = {"data": base}
-        for path in sorted(record.path.iterdir()):
-            if path.suffix == ".pcap":
-                found[f"{path.stem} pcap"] = f"{base}/{path.name}"
-            elif path.suffix == ".txt":
-                found[path.stem] = f"{base}/{path.name}"
-        return found
+        return {f"{path.stem} pcap": f"{base}/{path.name}" for path in record.captures}
+
+    def files(self, record: Record) -> Mapping[str, str]:
+        """Return the files of a run by title, with paths relative to the page: its data as a folder, its captures."""
+        self.exports[record.name] = record
+        return {"data": f"{self.beside}/{record.name}", **self.captures(record)}
 
     def loads(self, run: Run) -> list[str]:
         """Return the names of a run's flows that carry data for their own sake."""
@@ -227,8 +229,9 @@ def _paint(group: Sequence[Picture]) -> list[Painted]:
 
 
 def _draw(group: Sequence[Picture]) -> list[Drawn]:
-    every = {path: Run.stored(Record(path)) for picture in group for path in picture.records}
-    own = [[every[path] for path in picture.records] for picture in group]
+    folder = Folder.open(group[0].folder)
+    every = {name: Run.stored(folder.named(name)) for picture in group for name in picture.records}
+    own = [[every[name] for name in picture.records] for picture in group]
     first = group[0]
     try:
         if first.kind == PANEL:

@@ -1,8 +1,8 @@
 """What is sent to a worker, and what it sends back.
 
 A request is data: resolved scenarios, which have every default written out and every word checked, as JSON, deflated.
-An answer is made of Python's own types: the files of each run as they are stored (Parquet, JSON), as bytes. The worker
-encodes them, which is a good part of the work; who asked writes them. So a results folder has one writer, one lock, and
+An answer is made of Python's own types: each run as it is stored, as bytes. The worker answers the usual questions and
+encodes the tables; whoever asked writes them. So a results folder has one writer, one lock, and
 nothing that a dying worker has half written, and machines need not share a folder.
 
 Invariant: a worker makes a run only if its build and its kernel give the run the identity that was asked for;
@@ -14,14 +14,12 @@ import os
 import resource
 import socket
 import zlib
-from collections.abc import Sequence
-from typing import Final, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypedDict
 
 from sojourn import _core
-from sojourn.core.scenario import Scenario
 from sojourn.core.store import RunKey
 from sojourn.errors import SojournError
-from sojourn.runner.made import files_of
 
 _LEVEL: Final = 1
 """Of deflate: scenarios of a batch differ in little, and the quickest level finds that."""
@@ -43,11 +41,11 @@ class Answer(TypedDict):
     """What it has instead of the build that was asked for; it made nothing then."""
     cpu_s: float
     """What the batch cost, CPU seconds of the process and of guests that it started."""
-    made: list[dict[str, bytes] | Failure]
-    """A run each: its files by name, or why there are none."""
+    made: list[bytes | Failure]
+    """A run each, as it is stored, or why there is none."""
 
 
-def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str) -> bytes:
+def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str, asks: Sequence[str] = ()) -> bytes:
     """Return what is sent to have these runs made.
 
     Args:
@@ -55,18 +53,20 @@ def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str) ->
         engine: what makes them.
         build: the build of the engine that they are to be made by.
         command: what asked for them.
+        asks: metrics to answer when a run ends, besides the usual ones.
     """
     runs = [
         {
-            "scenario": key.scenario,
-            "label": key.label,
+            "scenario": key.resolved.json,
             "engine": key.engine,
             "version": key.version,
             "warnings": list(key.warnings),
+            "keep": key.keep,
+            "repetition": key.repetition,
         }
         for key in keys
     ]
-    asked = {"engine": engine, "build": build, "command": command, "runs": runs}
+    asked = {"engine": engine, "build": build, "command": command, "asks": list(asks), "runs": runs}
     return zlib.compress(json.dumps(asked, ensure_ascii=False).encode(), _LEVEL)
 
 
@@ -81,15 +81,17 @@ def make(sent: bytes) -> Answer:
         return answer
     before = _cpu_s()
     for one in asked["runs"]:
-        scenario = Scenario(one["scenario"])
-        key = RunKey(scenario, one["label"], one["engine"], one["version"], warnings=tuple(one["warnings"]))
+        resolved = _core.Scenario(one["scenario"])
+        warnings = tuple(one["warnings"])
+        more = {"warnings": warnings, "keep": one["keep"], "repetition": one["repetition"]}
+        key = RunKey(resolved, one["engine"], one["version"], **more)
         try:
             identity = _core.identity(key.resolved, engine=engine)
             if identity != key.version:
                 # The kernel of a guest is a part of what a run is.
                 answer["refused"] = identity
                 return answer
-            answer["made"].append(_made(key, engine=engine, command=str(asked["command"])))
+            answer["made"].append(_made(key, asked))
         except SojournError as error:
             answer["made"].append({"message": error.message, "help": error.help})
         except ValueError as error:
@@ -98,20 +100,28 @@ def make(sent: bytes) -> Answer:
     return answer
 
 
-def _made(key: RunKey, *, engine: str, command: str) -> dict[str, bytes]:
+def _made(key: RunKey, asked: Mapping[str, Any]) -> bytes:
     found: list[_core.Run] = []
     failed: list[SojournError] = []
 
-    def done(_: int, results: _core.Run | SojournError) -> None:
+    def done(_: int, results: _core.Run | SojournError | None) -> None:
         if isinstance(results, SojournError):
             failed.append(results)
-        else:
+        elif results is not None:
             found.append(results)
 
-    _core.run_many([key.resolved], engine=engine, threads=1, on_done=done)
+    _core.run_many([key.resolved], engine=asked["engine"], threads=1, on_done=done)
     if failed:
         raise failed[0]
-    return files_of(key, found[0], command=command)
+    return _core.encode_run(
+        found[0],
+        key.version,
+        command=asked["command"],
+        warnings=list(key.warnings),
+        keep=key.keep,
+        repetition=key.repetition,
+        asks=asked["asks"],
+    )
 
 
 def _cpu_s() -> float:

@@ -12,7 +12,7 @@ sent a second time, to whoever is free: who is done first counts, and one slow m
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from statistics import median
@@ -62,7 +62,10 @@ class _Batch:
 class _Campaign:
     """The runs, and what is known of each."""
 
-    def __init__(self, keys: Sequence[RunKey], workers: Workers, *, engine: str, command: str) -> None:
+    def __init__(
+        self, keys: Sequence[RunKey], workers: Workers, *, engine: str, command: str, asks: Sequence[str]
+    ) -> None:
+        self._asks = asks
         self.keys = keys
         self.workers = workers
         self.failures: list[SojournError] = []
@@ -138,7 +141,11 @@ class _Campaign:
 
     def _send(self, runs: list[int], *, alone: bool, doubled: bool = False) -> None:
         sent = batch.request(
-            [self.keys[run] for run in runs], engine=self._engine, build=self._build, command=self._command
+            [self.keys[run] for run in runs],
+            engine=self._engine,
+            build=self._build,
+            command=self._command,
+            asks=self._asks,
         )
         try:
             future = self.workers.submit(batch.make, sent)
@@ -147,7 +154,7 @@ class _Campaign:
             raise
         self.flying[future] = _Batch(runs, alone=alone, doubled=doubled)
 
-    def land(self, future: "Future[Any]", keep: Callable[[RunKey, Mapping[str, bytes]], None]) -> list[int]:
+    def land(self, future: "Future[Any]", keep: Callable[[RunKey, bytes], object]) -> list[int]:
         """Take what came back of a batch; return the runs that are done with it."""
         own = self.flying.pop(future)
         try:
@@ -171,12 +178,10 @@ class _Campaign:
         for run, made in zip(own.runs, answer["made"], strict=True):
             if run in self.finished:
                 continue
-            if "message" in made:
-                failed: Any = made
-                self.failures.append(RunError(failed["message"], help=failed["help"]))
+            if isinstance(made, bytes):
+                keep(self.keys[run], made)
             else:
-                files: Any = made
-                keep(self.keys[run], files)
+                self.failures.append(RunError(made["message"], help=made["help"]))
             self.finished.add(run)
             done.append(run)
         return done
@@ -225,7 +230,8 @@ def dispatch(
     *,
     engine: str,
     command: str,
-    keep: Callable[[RunKey, Mapping[str, bytes]], None],
+    asks: Sequence[str] = (),
+    keep: Callable[[RunKey, bytes], object],
     interrupt: Interrupt,
     watcher: Watching | None = None,
 ) -> list[SojournError]:
@@ -236,7 +242,8 @@ def dispatch(
         workers: who makes them.
         engine: what makes them there.
         command: what asked for them.
-        keep: gets the files of each run, in the order in which they come.
+        asks: metrics to answer when a run ends, besides the usual ones.
+        keep: gets each run in its stored form, in the order in which they come.
         interrupt: Ctrl-C.
         watcher: receives the progress and the cost.
 
@@ -247,7 +254,7 @@ def dispatch(
         SojournError: if ``keep`` raises one.
     """
     workers.check(_core.version(engine))
-    campaign = _Campaign(keys, workers, engine=engine, command=command)
+    campaign = _Campaign(keys, workers, engine=engine, command=command, asks=asks)
     simulated = 0.0
     spent: Callable[[float], object] | None = getattr(watcher, "spent", None)
     while not campaign.done:
@@ -260,7 +267,7 @@ def dispatch(
         for future in came:
             before = campaign.cpu_s
             for run in campaign.land(future, keep):
-                simulated += keys[run].scenario.length
+                simulated += keys[run].resolved.length
                 if watcher is not None:
                     watcher.simulated(simulated)
                     watcher.finished()

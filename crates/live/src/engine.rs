@@ -1,0 +1,238 @@
+//! The live engine: experiments with kernel TCP, UDP and pings as hosts.
+//!
+//! Whatever the host's kernel or the engine lacks is refused by name before anything starts. Hosts run the machine's own
+//! kernel, which the result names, so only the default stack is accepted: it says how the queues behave.
+
+use crate::hosts::{Kernel, MOST_FLOWS};
+use crate::lab::{HelperCommand, Lab};
+use crate::packet::Packet;
+use crate::protocol::{Host, Plan};
+use crate::relay::{self, Outcome, Setting};
+use crate::{NAME, advice, clock::Clock, control, machine};
+use sojourn_engine::{Capabilities, Clock as Kind, Engine, Facts, RunError, Watch};
+use sojourn_model::{
+    EcnMode, ElementKind, Feature, Ip, Place, ReceiveWindow, RuleKind, Scenario, Side, Tcp,
+    Traffic, TrafficKind, Unsupported,
+};
+use sojourn_path::Elements;
+use sojourn_qdisc::Registry;
+use sojourn_results::{EngineId, Run};
+use std::fs;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// From this rate on, hosts hand super-packets over, bit/s: below it the timing of each packet is exact at little cost.
+pub(crate) const OFFLOAD_FROM: u64 = 200_000_000;
+
+/// Whether a link of a scenario is so fast that hosts hand super-packets over.
+pub(crate) fn is_fast(scenario: &Scenario) -> bool {
+    let rates = [Side::Down, Side::Up].map(|side| control::rate(scenario, side));
+    rates.iter().flatten().any(|rate| *rate > OFFLOAD_FROM)
+}
+
+/// The live engine.
+#[derive(Clone, Debug)]
+pub struct Live {
+    helper: HelperCommand,
+    /// Congestion controls of the host's kernel.
+    controls: Vec<String>,
+    spin: bool,
+    offload: Option<bool>,
+}
+
+impl Live {
+    /// On this machine. `helper` starts a process that calls [`crate::helper_main`].
+    pub fn new(helper: HelperCommand) -> Self {
+        Self { helper, controls: controls(), spin: false, offload: None }
+    }
+
+    /// With a relay that never sleeps: it keeps one processor busy, and departures are more exact.
+    #[must_use]
+    pub fn spinning(self) -> Self {
+        Self { spin: true, ..self }
+    }
+
+    /// With hosts that hand super-packets over, or do not, whatever the rate.
+    #[must_use]
+    pub fn with_offload(self, offload: bool) -> Self {
+        Self { offload: Some(offload), ..self }
+    }
+
+    /// Tries on this machine what a run needs: namespaces, interfaces, packet sockets, routes, a program in them. Returns
+    /// what works less well than elsewhere.
+    ///
+    /// # Errors
+    /// The step that the machine refuses.
+    pub fn probe(&self) -> Result<Vec<String>, crate::Failure> {
+        let control = self.controls.first().cloned();
+        let plan = Plan { control, ecn: true, ..Plan::default() };
+        let (mut lab, ends) = Lab::open(&self.helper, plan)?;
+        let program = lab.start(Host::Client, &["/bin/true".into()], None)?;
+        let mut left = 200;
+        while lab.exited()?.is_none_or(|(number, _)| number != program) && left > 0 {
+            std::thread::sleep(Duration::from_millis(5));
+            left -= 1;
+        }
+        let mut lacking = ends.lacking;
+        if left == 0 {
+            lacking.push("a program in the namespaces did not end within a second".to_owned());
+        }
+        Ok(lacking)
+    }
+
+    /// The congestion controls that the machine's kernel has loaded or built in.
+    pub fn controls(&self) -> &[String] {
+        &self.controls
+    }
+}
+
+/// What the kernel says that it has.
+fn controls() -> Vec<String> {
+    let file = "/proc/sys/net/ipv4/tcp_available_congestion_control";
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// The traffic that the hosts send.
+const fn sends(kind: TrafficKind) -> bool {
+    matches!(kind, TrafficKind::Tcp | TrafficKind::Udp | TrafficKind::Ping)
+}
+
+/// Whether frames can pass an element of this kind: all but tunnels, since frames get no outer headers here.
+const fn carries(kind: ElementKind) -> bool {
+    !matches!(kind, ElementKind::Encapsulate | ElementKind::Decapsulate)
+}
+
+impl Engine for Live {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn version(&self) -> &'static str {
+        env!("CARGO_PKG_VERSION")
+    }
+
+    fn facts(&self) -> Facts {
+        Facts::new("the live engine", Kind::Wall, crate::hosts::SENDER_PORT)
+    }
+
+    fn identity(&self, _: &Scenario) -> String {
+        machine()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let registry = Registry::<Packet>::built_in();
+        let qdiscs = registry.disciplines().iter().map(|d| Feature::Qdisc(d.name.to_owned()));
+        let controls = self.controls.iter().cloned().map(Feature::CongestionControl);
+        let stack = Feature::Stack(sojourn_stacks::DEFAULT.to_owned());
+        let mut able: Capabilities = qdiscs.chain(controls).chain([stack]).collect();
+        able.extend(ElementKind::ALL.iter().copied().filter(|k| carries(*k)).map(Feature::Element));
+        able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
+        able.extend(TrafficKind::ALL.iter().copied().filter(|k| sends(*k)).map(Feature::Traffic));
+        able.extend([Feature::PerFlowDelay, Feature::Capture]);
+        able
+    }
+
+    fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let mut refusals = self.capabilities().refuse(scenario);
+        for refusal in &mut refusals {
+            self.explain(refusal);
+        }
+        let mut limit = |what: &'static str, place: Place, why: &str, help: &str| {
+            let (why, help) = (why.to_owned(), help.to_owned());
+            refusals.push(Unsupported { what: Feature::Limit(what.into()), place, why, help });
+        };
+        if scenario.flows.len() > MOST_FLOWS {
+            limit("more than 200 flows", Place::Flows, "each has sockets of its own", "");
+        }
+        if !scenario.plugins.is_empty() {
+            let why = "plugins and classes queue the simulator's packets, and not real frames";
+            limit("plugins", Place::Experiment, why, "run it with --engine sim");
+        }
+        for flow in &scenario.flows {
+            let place = || Place::Flow(flow.name.clone());
+            if flow.ip == Ip::V6 {
+                limit("ip v6", place(), "the hosts' flows use version 4", "leave ip out");
+            }
+            if let Traffic::Tcp(tcp) = &flow.traffic {
+                for (what, why, help) in of_tcp(tcp) {
+                    limit(what, place(), why, help);
+                }
+            }
+        }
+        refusals
+    }
+
+    fn run(&self, scenario: &Arc<Scenario>, watch: &dyn Watch) -> Result<Run, RunError> {
+        let offload = self.offload.unwrap_or_else(|| is_fast(scenario));
+        let failed = |failure: crate::Failure| RunError::Environment {
+            help: advice::help(&failure),
+            why: failure.to_string(),
+        };
+        let plan = Plan { offload, ..Plan::default() };
+        let (mut lab, ends) = Lab::open(&self.helper, plan).map_err(failed)?;
+        let clock = Clock::start();
+        let mut traffic = Kernel::new(scenario, &mut lab, clock).map_err(failed)?;
+        let (registry, elements) = (Registry::built_in(), Elements::built_in());
+        let setting = Setting {
+            scenario,
+            registry: &registry,
+            elements: &elements,
+            links: ends.links,
+            offload,
+            spin: self.spin,
+            capture: watch.capture(),
+            clock,
+        };
+        let outcome = relay::run(&setting, &mut traffic, watch);
+        drop(traffic);
+        let Outcome { tables, .. } = outcome?;
+        let engine = EngineId {
+            name: NAME.to_owned(),
+            version: self.version().to_owned(),
+            detail: machine(),
+        };
+        Ok(Run { scenario: Arc::clone(scenario), engine, tables, unrecorded: Vec::new() })
+    }
+}
+
+impl Live {
+    /// Says of a missing feature what would provide it.
+    fn explain(&self, refusal: &mut Unsupported) {
+        let (why, help) = match &refusal.what {
+            Feature::CongestionControl(name) => (
+                format!("this machine's kernel has {}", self.controls.join(", ")),
+                format!("as root: modprobe tcp_{name}; or --engine sim"),
+            ),
+            Feature::Stack(_) => (
+                "its hosts run this machine's kernel, whatever a stack says".to_owned(),
+                "leave stack out, or run it with --engine sim or linux".to_owned(),
+            ),
+            Feature::Traffic(TrafficKind::Program) => (
+                "experiment files run programs on the Linux engine".to_owned(),
+                "sojourn shell -- COMMAND runs one live".to_owned(),
+            ),
+            _ => return,
+        };
+        (refusal.why, refusal.help) = (why, help);
+    }
+}
+
+/// What of a connection's settings the kernel cannot be asked for from here.
+fn of_tcp(tcp: &Tcp) -> Vec<(&'static str, &'static str, &'static str)> {
+    let leave = "leave it out, or run it with --engine linux";
+    let set = [
+        (tcp.codepoint.is_some(), "codepoint", "the congestion control chooses it"),
+        (tcp.app_rate.is_some(), "app_rate", "senders write as fast as they may"),
+        (tcp.initial_window.is_some(), "initial_window", "it is the kernel's"),
+        (tcp.receive_window != ReceiveWindow::Autotune, "receive_window", "it is the kernel's"),
+        (tcp.ignore_ce, "ignore_ce", "no kernel does"),
+        (tcp.slow_start.is_some(), "slow_start", "the congestion control has its own"),
+        (tcp.rate_limited_increase, "rate_limited_increase", "the kernel has its own rule"),
+        (tcp.rtt_scaling.is_some(), "rtt_scaling", "it is a module's parameter"),
+        (tcp.rtt_target.is_some(), "rtt_target", "it is a module's parameter"),
+        (tcp.ecn == EcnMode::AccEcn, "ecn accecn", "the namespaces ask for RFC 3168's ECN"),
+        (tcp.ecn == EcnMode::Sce, "ecn sce", "no mainline kernel has it"),
+    ];
+    set.into_iter().filter(|(is, ..)| *is).map(|(_, what, why)| (what, why, leave)).collect()
+}

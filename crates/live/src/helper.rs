@@ -1,0 +1,409 @@
+//! The helper: a process that makes the namespaces, gives their sockets to the engine, and starts programs in them.
+//!
+//! An unprivileged process may make a user namespace, in which it has every capability over the other namespaces that it then
+//! makes (user_namespaces(7)). It has to have one thread, so the engine starts the helper as a program of its own:
+//!
+//! ```text
+//! engine ── helper (waits) ── PID 1 of a PID namespace ── programs
+//!    │                        └ network namespaces: relay ═ server, relay ═ client
+//!    └ packet sockets of the relay's two interfaces, received by SCM_RIGHTS
+//! ```
+//!
+//! Invariants:
+//! - Nothing outlives the engine. When the engine's end of the socket closes, PID 1 leaves; the kernel then kills
+//!   everything in its PID namespace, and the namespaces go with the last process and socket. If the helper dies, PID 1
+//!   gets SIGKILL; nothing is mounted, named or written outside the namespaces.
+//! - Programs have the user's own IDs and no capability, and cannot get one ([`sys::confine`]): the relay's namespace is
+//!   closed to them.
+
+use crate::netlink::{Links, RouteFeatures, Sockets};
+use crate::protocol::{self, Failure, Host, Order, Plan, Reply, SocketKind};
+use crate::sys::{self, Fork};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Bytes of an IP packet on the links.
+pub(crate) const MTU: u32 = 1500;
+/// What a host calls its interface.
+const INTERFACE: &str = "net0";
+/// How often processes that nobody waits for are taken off the list, at the least.
+const REAP: Duration = Duration::from_millis(500);
+
+/// A host's plain IPv4 address, the one that asks for ECN, and its IPv6 address.
+pub(crate) const fn addresses(host: Host) -> [IpAddr; 3] {
+    let number = match host {
+        Host::Server => 1,
+        Host::Client => 2,
+    };
+    [
+        IpAddr::V4(Ipv4Addr::new(10, 9, 9, number)),
+        IpAddr::V4(Ipv4Addr::new(10, 9, 9, 100 + number)),
+        IpAddr::V6(Ipv6Addr::new(0xfd00, 9, 9, 0, 0, 0, 0, number as u16)),
+    ]
+}
+
+/// A host's MAC address: locally administered.
+const fn mac(host: Host) -> [u8; 6] {
+    [2, 0x53, 0x6f, 0x6a, 0, host as u8 + 1]
+}
+
+/// What the helper process does, with the number of the descriptor that is the engine's socket. Returns the process's status.
+///
+/// The calling process has to have one thread, and ends after this.
+pub fn main(socket: RawFd) -> i32 {
+    let Ok(socket) = sys::adopt(socket) else { return 2 };
+    match begin() {
+        Ok(Fork::Parent(child)) => {
+            drop(socket);
+            loop {
+                match rustix::process::waitpid(Some(child), WaitOptions::empty()) {
+                    Err(rustix::io::Errno::INTR) => {}
+                    _ => return 0,
+                }
+            }
+        }
+        Ok(Fork::Child) => {
+            let outcome = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
+            if outcome.is_ok() {
+                serve(&socket);
+            }
+            0
+        }
+        Err(failure) => {
+            // The engine asks first, and gets this for an answer.
+            let _ = protocol::receive::<Order>(socket.as_fd());
+            let _ = protocol::send(socket.as_fd(), &Reply::Failed(failure), &[]);
+            1
+        }
+    }
+}
+
+/// Leaves the host's namespaces and forks: the child is PID 1.
+fn begin() -> Result<Fork, Failure> {
+    let of = |step: &str| {
+        let step = step.to_owned();
+        move |why: rustix::io::Errno| Failure::of(step, why)
+    };
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(of("the parent-death signal"))?;
+    let (user, group) = (rustix::process::geteuid(), rustix::process::getegid());
+    let all = UnshareFlags::NEWUSER
+        | UnshareFlags::NEWNS
+        | UnshareFlags::NEWPID
+        | UnshareFlags::NEWNET
+        | UnshareFlags::NEWIPC;
+    sys::unshare(all).map_err(of("user, mount, PID and network namespaces"))?;
+    let write = |file: &str, text: String| {
+        fs::write(file, text).map_err(|why| Failure::of(format!("writing {file}"), why))
+    };
+    write("/proc/self/setgroups", "deny".to_owned())?;
+    write("/proc/self/uid_map", format!("{0} {0} 1", user.as_raw()))?;
+    write("/proc/self/gid_map", format!("{0} {0} 1", group.as_raw()))?;
+    // A change of credentials clears it.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(of("the parent-death signal"))?;
+    sys::fork().map_err(|why| Failure::of("fork", why))
+}
+
+/// A network namespace that this process can enter.
+struct Space(OwnedFd);
+
+impl Space {
+    /// The current one.
+    fn current() -> io::Result<Self> {
+        Ok(Self(fs::File::open("/proc/thread-self/ns/net")?.into()))
+    }
+
+    /// A new one, which is entered.
+    fn new() -> io::Result<Self> {
+        sys::unshare(UnshareFlags::NEWNET)?;
+        Self::current()
+    }
+
+    fn enter(&self) -> io::Result<()> {
+        Ok(move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network))?)
+    }
+}
+
+/// A program that was started.
+struct Running {
+    pid: Pid,
+    pidfd: OwnedFd,
+}
+
+/// What PID 1 has.
+struct Helper {
+    /// The hosts' namespaces.
+    hosts: [Space; 2],
+    running: Vec<Running>,
+}
+
+/// Answers the engine until it closes its end.
+fn serve(socket: &OwnedFd) {
+    let mut helper: Option<Helper> = None;
+    loop {
+        let none = Vec::new();
+        let running = helper.as_ref().map_or(&none, |h| &h.running);
+        let mut fds = vec![PollFd::new(socket, PollFlags::IN)];
+        fds.extend(running.iter().map(|r| PollFd::new(&r.pidfd, PollFlags::IN)));
+        let timeout = rustix::time::Timespec::try_from(REAP).ok();
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
+        }
+        let asked = !fds[0].revents().is_empty();
+        drop(fds);
+        if !reap(socket.as_fd(), helper.as_mut()) {
+            return;
+        }
+        if asked {
+            let Ok(Some((order, fds))) = protocol::receive::<Order>(socket.as_fd()) else { return };
+            let (reply, fds) = match carry_out(order, fds, &mut helper) {
+                Ok((reply, fds)) => (reply, fds),
+                Err(failure) => (Reply::Failed(failure), Vec::new()),
+            };
+            let fds: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
+            if protocol::send(socket.as_fd(), &reply, &fds).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Takes processes that are over off the kernel's list, and tells the engine about those that it started; false if it is gone.
+fn reap(socket: BorrowedFd<'_>, helper: Option<&mut Helper>) -> bool {
+    let Some(helper) = helper else { return true };
+    while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+        let before = helper.running.len();
+        helper.running.retain(|running| running.pid != pid);
+        if helper.running.len() < before {
+            let number = pid.as_raw_nonzero().get() as u32;
+            let exited = Reply::Exited(number, shell_status(status));
+            if protocol::send(socket, &exited, &[]).is_err() {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// The status that a shell gives: 128 and the signal's number for a program that a signal has ended.
+fn shell_status(status: WaitStatus) -> i32 {
+    status.exit_status().or_else(|| status.terminating_signal().map(|s| 128 + s)).unwrap_or(1)
+}
+
+fn carry_out(
+    order: Order,
+    mut attached: Vec<OwnedFd>,
+    helper: &mut Option<Helper>,
+) -> Result<(Reply, Vec<OwnedFd>), Failure> {
+    let lacking_plan = || Failure {
+        step: "the helper".to_owned(),
+        why: "the namespaces are not there yet".to_owned(),
+        errno: 0,
+    };
+    match order {
+        Order::Build(plan) => {
+            let (hosts, sockets, lacking) = build(&plan)?;
+            *helper = Some(Helper { hosts, running: Vec::new() });
+            Ok((Reply::Built { lacking }, sockets))
+        }
+        Order::Start { host, words } => {
+            let helper = helper.as_mut().ok_or_else(lacking_plan)?;
+            let running = helper.start(host, &words, attached.pop())?;
+            let number = running.pid.as_raw_nonzero().get() as u32;
+            helper.running.push(running);
+            Ok((Reply::Started(number), Vec::new()))
+        }
+        Order::Socket(host, kind) => {
+            let helper = helper.as_mut().ok_or_else(lacking_plan)?;
+            helper.hosts[host.index()].enter().map_err(|why| Failure::of("setns", why))?;
+            let socket =
+                socket(kind).map_err(|why| Failure::of(format!("{kind:?} socket"), why))?;
+            Ok((Reply::Socket, vec![socket]))
+        }
+    }
+}
+
+fn socket(kind: SocketKind) -> rustix::io::Result<OwnedFd> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with};
+    let (of, protocol) = match kind {
+        SocketKind::Tcp => (SocketType::STREAM, None),
+        SocketKind::Udp => (SocketType::DGRAM, None),
+        SocketKind::Ping => (SocketType::DGRAM, Some(ipproto::ICMP)),
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    socket_with(AddressFamily::INET, of, flags, protocol)
+}
+
+impl Helper {
+    fn start(
+        &self,
+        host: Host,
+        words: &[std::ffi::OsString],
+        output: Option<OwnedFd>,
+    ) -> Result<Running, Failure> {
+        let [program, arguments @ ..] = words else {
+            let why = "there is no program".to_owned();
+            return Err(Failure { step: "starting a program".to_owned(), why, errno: 0 });
+        };
+        let step = || format!("starting {}", program.display());
+        let mut command = Command::new(program);
+        command.args(arguments);
+        for host in Host::BOTH {
+            let name = format!("SOJOURN_{}", host.name().to_uppercase());
+            command.env(name, addresses(host)[0].to_string());
+        }
+        if let Some(output) = output {
+            let second = output.try_clone().map_err(|why| Failure::of(step(), why))?;
+            command.stdin(Stdio::null()).stdout(output).stderr(second);
+        }
+        sys::confine(&mut command);
+        self.hosts[host.index()].enter().map_err(|why| Failure::of(step(), why))?;
+        let child = command.spawn().map_err(|why| Failure::of(step(), why))?;
+        let pid = Pid::from_child(&child);
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|why| Failure::of(step(), why))?;
+        Ok(Running { pid, pidfd })
+    }
+}
+
+/// The hosts' namespaces, the sockets of [`Reply::Built`], and what is lacking.
+type Built = ([Space; 2], Vec<OwnedFd>, Vec<String>);
+
+fn build(plan: &Plan) -> Result<Built, Failure> {
+    let mut lacking = Vec::new();
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    mount_change("/", private).map_err(|why| Failure::of("making mounts private", why))?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    if let Err(why) = mount(c"proc", c"/proc", c"proc", flags, None) {
+        lacking.push(format!("programs see the host's /proc: a new mount: {why}"));
+    }
+    if let Some(text) = &plan.hosts
+        && let Err(why) = names(text)
+    {
+        lacking.push(format!("programs cannot use the names server and client: {why}"));
+    }
+    let spaces = || -> io::Result<(Space, [Space; 2])> {
+        Ok((Space::current()?, [Space::new()?, Space::new()?]))
+    };
+    let (relay, hosts) = spaces().map_err(|why| Failure::of("network namespaces", why))?;
+    relay.enter().map_err(|why| Failure::of("setns", why))?;
+    quiet();
+    let links = Links::open().map_err(|why| Failure::of("rtnetlink", why))?;
+    let mut sockets = Vec::new();
+    for host in Host::BOTH {
+        let step = |what: &str| {
+            let step = format!("{what} to the {}", host.name());
+            move |why: io::Error| Failure::of(step, why)
+        };
+        let there = (INTERFACE, mac(host), hosts[host.index()].0.as_fd());
+        links.pair(host.name(), there, MTU).map_err(step("a veth pair"))?;
+        let index = links.index(host.name()).map_err(step("the interface"))?;
+        links.up(index).map_err(step("switching on the interface"))?;
+        sockets.push(sys::packet_socket(index).map_err(step("a packet socket"))?);
+    }
+    for host in Host::BOTH {
+        hosts[host.index()].enter().map_err(|why| Failure::of("setns", why))?;
+        let step = |why: io::Error| Failure::of(format!("setting up the {}", host.name()), why);
+        configure(host, plan, &mut lacking).map_err(step)?;
+        sockets.push(Sockets::open().map_err(step)?);
+    }
+    Ok((hosts, sockets, lacking))
+}
+
+/// Lets programs see this text as `/etc/hosts`. The file is in a file system of its own, which goes with the namespace.
+fn names(text: &str) -> io::Result<()> {
+    // `/sys` is any folder that is there: programs get another one.
+    let (place, file) = ("/sys", "/sys/hosts");
+    mount(c"tmpfs", place, c"tmpfs", MountFlags::NOSUID, None)?;
+    let bound = fs::write(file, text).and_then(|()| Ok(mount_bind(file, "/etc/hosts")?));
+    rustix::mount::unmount(place, rustix::mount::UnmountFlags::DETACH)?;
+    bound
+}
+
+/// The relay's own stack says nothing on its interfaces.
+fn quiet() {
+    // Without IPv6 there is no such file, and nothing to silence.
+    let _ = fs::write("/proc/sys/net/ipv6/conf/all/disable_ipv6", "1");
+    let _ = fs::write("/proc/sys/net/ipv6/conf/default/disable_ipv6", "1");
+}
+
+/// What each host's network namespace is set to.
+const SETTINGS: [(&str, &str); 6] = [
+    ("ipv4/tcp_rmem", "4096 131072 6291456"),
+    ("ipv4/tcp_wmem", "4096 16384 4194304"),
+    ("ipv4/tcp_ecn", "2"),
+    ("ipv4/tcp_ecn_fallback", "1"),
+    ("ipv4/tcp_no_metrics_save", "1"),
+    ("ipv4/ip_no_pmtu_disc", "1"),
+];
+
+/// Sets a host up, in its namespace.
+fn configure(host: Host, plan: &Plan, lacking: &mut Vec<String>) -> io::Result<()> {
+    let set = |name: &str, value: &str| fs::write(format!("/proc/sys/net/{name}"), value);
+    for (name, value) in SETTINGS {
+        if let Err(why) = set(name, value) {
+            lacking.push(format!("{} {name}={value}: {why}", host.name()));
+        }
+    }
+    let group = rustix::process::getgid().as_raw();
+    if let Err(why) = set("ipv4/ping_group_range", &format!("{group} {group}")) {
+        lacking.push(format!("ping on the {}: {why}", host.name()));
+    }
+    // No router is there to be asked, and no address is to be made.
+    let _ = set(&format!("ipv6/conf/{INTERFACE}/addr_gen_mode"), "1");
+    let _ = set(&format!("ipv6/conf/{INTERFACE}/accept_ra"), "0");
+    let links = Links::open()?;
+    links.up(links.index("lo")?)?;
+    let index = links.index(INTERFACE)?;
+    links.up(index)?;
+    let other = host.other();
+    let [plain, ecn, v6] = addresses(host);
+    let programs = RouteFeatures { control: plan.control.clone(), ecn: plan.ecn };
+    let asking = RouteFeatures { control: None, ecn: true };
+    let to = addresses(other);
+    for (from, to, prefix, features) in
+        [(plain, to[0], 32, &programs), (ecn, to[1], 32, &asking), (v6, to[2], 128, &programs)]
+    {
+        let added = links
+            .address(index, from, prefix)
+            .and_then(|()| links.neighbour(index, to, mac(other)))
+            .and_then(|()| links.route(index, (to, prefix), from, features));
+        match added {
+            Err(why) if from.is_ipv6() => {
+                lacking.push(format!("IPv6 on the {}: {why}", host.name()));
+            }
+            other => other?,
+        }
+    }
+    if !plan.offload {
+        let socket = socket(SocketKind::Udp)?;
+        for (name, command) in sys::OFFLOADS {
+            if let Err(why) = sys::switch_off(socket.as_fd(), INTERFACE, command) {
+                lacking.push(format!("switching off {name} on the {}: {why}", host.name()));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_addresses_of_their_own() {
+        let all: Vec<IpAddr> = Host::BOTH.into_iter().flat_map(addresses).collect();
+        let words = all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        assert_eq!(words, "10.9.9.1 10.9.9.101 fd00:9:9::1 10.9.9.2 10.9.9.102 fd00:9:9::2");
+        assert_ne!(mac(Host::Server), mac(Host::Client));
+    }
+}

@@ -1,0 +1,45 @@
+//! Real hosts around Sojourn's queues on the machine's clock, without root: the live engine and `sojourn shell`.
+//!
+//! Programs and kernel TCP run in network namespaces of their own, on an unmodified kernel. Between them stands a relay in user
+//! space that carries every frame through [`sojourn_net::Network`]: the same disciplines, delays and middleboxes as in the
+//! simulator. `docs/live.md` says how it works, what it measures of itself, and when a run is not valid.
+//!
+//! Invariants: the host's own interfaces, routes and settings stay untouched; nothing outlives the process that runs the
+//! relay, however that ends; programs cannot reach the relay's namespace; the model's clock is the machine's, but a packet's
+//! time in a queue depends on its arrival and the queue alone.
+
+pub mod advice;
+mod clock;
+mod control;
+mod engine;
+mod found;
+mod helper;
+mod hosts;
+mod info;
+mod lab;
+mod load;
+mod netlink;
+mod observe;
+mod packet;
+mod protocol;
+mod relay;
+mod shell;
+mod sys;
+mod validity;
+
+pub use engine::Live;
+pub use helper::main as helper_main;
+pub use lab::HelperCommand;
+pub use protocol::Failure;
+pub use shell::{Ended, Shell, ShellError, Window, shell};
+pub use validity::{MOST_BUSY, MOST_LATE_S, Validity};
+
+/// The engine's name.
+pub const NAME: &str = "live";
+
+/// The kernel of this machine, as results name it.
+fn machine() -> String {
+    let name = rustix::system::uname();
+    let part = |text: &std::ffi::CStr| text.to_string_lossy().into_owned();
+    format!("{} {} {}", part(name.sysname()), part(name.release()), part(name.machine()))
+}

@@ -1,0 +1,500 @@
+//! Programs in real namespaces. Where the machine refuses them, the tests are ignored, and counted as that.
+//!
+//! This file is also the programs that they run: with a word for an argument it is the helper, a sender or a receiver. No test
+//! asserts a time that the machine decides.
+
+use libtest_mimic::{Arguments, Trial};
+use sojourn_capture::Capture;
+use sojourn_engine::{Engine as _, RunError};
+use sojourn_language::{AnyWords, Experiment};
+use sojourn_live::{Ended, HelperCommand, Live, Shell, ShellError, Window, helper_main, shell};
+use sojourn_model::{Direction, Scenario, Traffic};
+use sojourn_results::Run;
+use sojourn_results::metrics::{Expression, Frame};
+use std::ffi::OsString;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::exit;
+use std::sync::Arc;
+use std::time::Duration;
+
+fn main() {
+    let words: Vec<String> = std::env::args().collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[1..] {
+        ["as-helper", fd] => exit(helper_main(fd.parse().expect("a number"))),
+        ["as-sender", port, bytes] => serve(port, bytes),
+        ["as-receiver", address, bytes] => receive(address, bytes),
+        _ => test(),
+    }
+}
+
+/// Sends this number of bytes to every client.
+fn serve(port: &str, bytes: &str) {
+    let listener = TcpListener::bind(("::", port.parse().expect("a port"))).expect("listens");
+    for stream in listener.incoming() {
+        let mut stream = stream.expect("a connection");
+        let all = vec![7; bytes.parse().expect("a number")];
+        // The client may leave before it has everything.
+        let _ = stream.write_all(&all);
+    }
+}
+
+/// Takes all bytes; the status says whether they were as many as they should be.
+fn receive(address: &str, bytes: &str) {
+    let mut stream = loop {
+        match TcpStream::connect(address) {
+            Ok(stream) => break stream,
+            Err(_) => std::thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).expect("everything arrives");
+    exit(i32::from(all.len().to_string() != bytes));
+}
+
+/// A test by its name.
+type Test = (&'static str, fn());
+
+fn test() {
+    let arguments = Arguments::from_args();
+    let refused = probe();
+    if let Some(why) = &refused {
+        eprintln!("no namespaces on this machine, so their tests are ignored: {why}");
+    }
+    let tests: [Test; 19] = [
+        ("a_download_passes_the_queue", a_download_passes_the_queue),
+        ("the_status_is_the_commands", the_status_is_the_commands),
+        ("connections_take_the_control_of_the_route", connections_take_the_control_of_the_route),
+        ("a_command_that_is_not_there_is_named", a_command_that_is_not_there_is_named),
+        ("programs_have_no_capability", programs_have_no_capability),
+        ("nothing_outlives_the_shell", nothing_outlives_the_shell),
+        ("a_cancelled_shell_ends", a_cancelled_shell_ends),
+        ("an_experiment_has_kernel_tcp_udp_and_pings", an_experiment_has_kernel_tcp_udp_and_pings),
+        ("events_change_the_path", events_change_the_path),
+        ("a_transfer_completes", a_transfer_completes),
+        ("what_it_cannot_run_is_refused_by_name", what_it_cannot_run_is_refused_by_name),
+        ("super_packets_are_split", super_packets_are_split),
+        ("packets_are_captured", packets_are_captured),
+        ("a_full_disk_ends_a_run_and_says_so", a_full_disk_ends_a_run_and_says_so),
+        ("a_killed_helper_ends_a_shell", a_killed_helper_ends_a_shell),
+        ("a_removed_interface_ends_a_shell", a_removed_interface_ends_a_shell),
+        ("a_program_that_forks_without_end_ends", a_program_that_forks_without_end_ends),
+        ("all_packets_may_be_lost", all_packets_may_be_lost),
+        ("marks_are_counted_once", marks_are_counted_once),
+    ];
+    let trials = tests.into_iter().map(|(name, run)| {
+        let run = move || {
+            run();
+            Ok(())
+        };
+        Trial::test(name, run).with_ignored_flag(refused.is_some())
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+fn own() -> PathBuf {
+    std::env::current_exe().expect("this program has a path")
+}
+
+fn helper() -> HelperCommand {
+    HelperCommand { program: own(), arguments: vec!["as-helper".into()] }
+}
+
+/// Why there can be no namespaces.
+fn probe() -> Option<String> {
+    match run(&asked("true", &[])) {
+        Err(ShellError::SetUp(failure)) => Some(failure.to_string()),
+        _ => None,
+    }
+}
+
+fn scenario(hop: &str) -> Scenario {
+    let text = format!(
+        "[experiment]\nname = \"t\"\nduration = \"3600s\"\nping = false\nwarmup = \"0s\"\n\
+         sample_interval = \"50ms\"\n[[hop]]\nname = \"link\"\n{hop}\n\
+         [[flow]]\nname = \"x\"\ncc = \"cubic\"\n"
+    );
+    let experiment = Experiment::parse("t.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let plan = experiment.plan(&AnyWords, 1).unwrap_or_else(|e| panic!("{e}"));
+    plan.scenarios().next().expect("one")
+}
+
+const HOP: &str = "down = { rate = \"20mbit\", qdisc = \"fq_codel\" }\n\
+                   up = { rate = \"5mbit\" }\nrtt = \"20ms\"";
+
+fn words(text: &str) -> Vec<OsString> {
+    text.split(' ').map(|word| if word == "SELF" { own().into() } else { word.into() }).collect()
+}
+
+fn asked(command: &str, servers: &[&str]) -> Shell {
+    Shell {
+        helper: helper(),
+        scenario: scenario(HOP),
+        command: words(command),
+        servers: servers.iter().map(|server| words(server)).collect(),
+        server_output: None,
+        hosts: None,
+        control: None,
+        ecn: false,
+        offload: None,
+        spin: false,
+        capture: None,
+        door: None,
+    }
+}
+
+fn run(asked: &Shell) -> Result<Ended, ShellError> {
+    shell(asked, &(), &Window::default())
+}
+
+fn value(ended: &Ended, expression: &str) -> f64 {
+    let expression = Expression::parse(expression).unwrap();
+    expression.evaluate(&Frame::new(&ended.run)).unwrap().value.number
+}
+
+fn total(ended: &Ended, subject: &str, name: &str) -> f64 {
+    of_total(&ended.run, subject, name)
+}
+
+fn of_total(run: &Run, subject: &str, name: &str) -> f64 {
+    let table = run.table("totals").unwrap();
+    let (subjects, names) = (table.text("subject"), table.text("name"));
+    let row = (0..table.len())
+        .find(|&row| subjects.get(row) == subject && names.get(row) == name)
+        .unwrap_or_else(|| panic!("no {subject} {name}"));
+    table.f64("value")[row]
+}
+
+fn a_download_passes_the_queue() {
+    let mut asked =
+        asked("SELF as-receiver 10.9.9.1:8000 1000000", &["SELF as-sender 8000 1000000"]);
+    asked.servers.push(words("SELF as-sender 8001 5"));
+    let ended = run(&asked).unwrap();
+    assert_eq!((ended.status, &ended.lacking), (Some(0), &Vec::new()));
+    let scenario = &ended.run.scenario;
+    scenario.check().unwrap();
+    // Connections that were refused before the server listened are flows, too.
+    let is_large =
+        |traffic: &Traffic| matches!(traffic, Traffic::Tcp(tcp) if tcp.bytes == Some(1_000_000));
+    let downloads: Vec<_> = scenario.flows.iter().filter(|f| is_large(&f.traffic)).collect();
+    assert_eq!(downloads.len(), 1, "{:?}", scenario.flows);
+    assert_eq!(downloads[0].direction, Direction::Down);
+    // What went through the queue is payload, headers and what was sent again.
+    assert!(total(&ended, "link.down.qdisc", "left") >= 1_000_000.0 / 1448.0);
+    assert_eq!(total(&ended, "live", "socket_drops"), 0.0);
+    assert_eq!(total(&ended, "live", "unknown_frames"), 0.0);
+    // At 20 Mbit/s nothing is faster than that.
+    let seconds = scenario.duration.as_secs_f64();
+    assert!(seconds > 8e6 / 20e6, "{seconds} s");
+    assert!(value(&ended, &format!("mean(rtt, {}) over last 300ms", downloads[0].name)) >= 0.020);
+}
+
+fn the_status_is_the_commands() {
+    assert_eq!(run_status("exit 7"), 7);
+    assert_eq!(run_status("kill -9 $$"), 137);
+}
+
+fn run_status(script: &str) -> i32 {
+    let command = vec!["sh".into(), "-c".into(), script.into()];
+    run(&Shell { command, ..asked("true", &[]) }).unwrap().status.unwrap()
+}
+
+fn connections_take_the_control_of_the_route() {
+    let base = asked("SELF as-receiver 10.9.9.1:8000 300000", &["SELF as-sender 8000 300000"]);
+    let ended = run(&Shell { control: Some("reno".to_owned()), ecn: true, ..base }).unwrap();
+    let found = ended.run.scenario.flows.iter().find_map(|flow| match &flow.traffic {
+        Traffic::Tcp(tcp) if tcp.bytes == Some(300_000) => Some(tcp.clone()),
+        _ => None,
+    });
+    let found = found.expect("the download");
+    assert_eq!((found.cc.as_str(), format!("{:?}", found.ecn)), ("reno", "Rfc3168".to_owned()));
+}
+
+fn a_command_that_is_not_there_is_named() {
+    let error = run(&asked("/no/such/program", &[])).unwrap_err().to_string();
+    assert!(error.starts_with("starting /no/such/program: No such file"), "{error}");
+}
+
+/// Neither by `exec` nor by a user namespace of its own does a program get a capability over the relay's namespaces.
+fn programs_have_no_capability() {
+    let script = "grep -q '^CapEff:.0*$' /proc/self/status || exit 3; \
+                  grep -q '^CapBnd:.0*$' /proc/self/status || exit 4; \
+                  grep -q '^NoNewPrivs:.1$' /proc/self/status || exit 5; \
+                  nsenter --net=/proc/1/ns/net true 2>/dev/null && exit 6; \
+                  unshare -Ur nsenter --net=/proc/1/ns/net true 2>/dev/null && exit 7; \
+                  kill -9 1 2>/dev/null; \
+                  ip link set net0 down 2>/dev/null && exit 9; exit 0";
+    assert_eq!(run_status(script), 0);
+}
+
+/// A grandchild that ignores every signal it can is gone when the shell is.
+fn nothing_outlives_the_shell() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!(
+        "cd {}; (trap '' HUP INT TERM; echo x > begun; while :; do sleep 0.02; touch alive; done) & \
+         while ! test -e begun; do sleep 0.02; done",
+        folder.path().display()
+    );
+    assert_eq!(run_status(&script), 0);
+    let alive = folder.path().join("alive");
+    let _ = std::fs::remove_file(&alive);
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(!alive.exists(), "it still runs");
+}
+
+fn a_cancelled_shell_ends() {
+    struct Cancel;
+    impl sojourn_engine::Watch for Cancel {
+        fn cancelled(&self) -> bool {
+            true
+        }
+    }
+    let error = shell(&asked("sleep 100", &[]), &Cancel, &Window::default()).unwrap_err();
+    assert_eq!(error, ShellError::Run(RunError::Cancelled));
+}
+
+/// An experiment of this length, hop and flows on the live engine.
+fn live(duration: &str, hop: &str, rest: &str) -> (Scenario, Live) {
+    let text = format!(
+        "[experiment]\nname = \"t\"\nduration = \"{duration}\"\nping = false\nwarmup = \"0s\"\n\
+         sample_interval = \"50ms\"\n[[hop]]\nname = \"link\"\n{hop}\n{rest}"
+    );
+    let experiment = Experiment::parse("t.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let plan = experiment.plan(&AnyWords, 1).unwrap_or_else(|e| panic!("{e}"));
+    (plan.scenarios().next().expect("one"), Live::new(helper()))
+}
+
+fn made((scenario, engine): (Scenario, Live)) -> Run {
+    assert_eq!(engine.refuse(&scenario), []);
+    engine.run(&Arc::new(scenario), &()).unwrap_or_else(|e| panic!("{e}"))
+}
+
+fn of(run: &Run, expression: &str) -> f64 {
+    let expression = Expression::parse(expression).unwrap();
+    expression.evaluate(&Frame::new(run)).unwrap().value.number
+}
+
+fn an_experiment_has_kernel_tcp_udp_and_pings() {
+    let flows = "[[flow]]\nname = \"down\"\ncc = \"reno\"\n\
+                 [[flow]]\nname = \"up\"\ncc = \"cubic\"\ndirection = \"up\"\necn = \"rfc3168\"\n\
+                 [[flow]]\nname = \"udp\"\nstart = \"0.5s\"\nudp = { rate = \"1mbit\", payload = 500 }\n\
+                 [[flow]]\nname = \"ping\"\nping = { interval = \"100ms\" }\n";
+    let run = made(live("2s", "rate = \"10mbit\"\nqdisc = \"fq_codel\"\nrtt = \"30ms\"", flows));
+    let down = of(&run, "goodput(down) over last 1s");
+    assert!((1e6..9.6e6).contains(&down), "{down}");
+    assert!(of(&run, "goodput(up) over last 1s") > 1e6);
+    let udp = of(&run, "goodput(udp) over last 1s");
+    assert!((5e5..1.2e6).contains(&udp), "{udp}");
+    assert!(of(&run, "min(rtt, ping)") >= 0.030);
+    assert!(of(&run, "mean(srtt, down) over last 1s") >= 0.030);
+    let pings = run.table("pings").unwrap().len();
+    assert!((15..=21).contains(&pings), "{pings}");
+    assert_eq!(run.engine.name, "live");
+}
+
+fn events_change_the_path() {
+    let rest = "[[flow]]\nname = \"f\"\nudp = { rate = \"4mbit\", payload = 1000 }\n\
+                [[event]]\nname = \"slow\"\nat = \"1s\"\nhop = \"link\"\nrate = \"1mbit\"\n\
+                [[window]]\nname = \"before\"\nfrom = \"0.2s\"\nto = \"0.9s\"\n\
+                [[window]]\nname = \"after\"\nfrom = \"1.2s\"\nto = \"2s\"\n";
+    let run = made(live("2s", "rate = \"8mbit\"\nqdisc = \"pfifo limit 5\"\nrtt = \"10ms\"", rest));
+    let events = run.table("events").unwrap();
+    assert!((0..events.len()).any(|row| events.text("subject").get(row) == "event slow"));
+    // The flow lost the packets that the path dropped.
+    let dropped = of_total(&run, "f", "packets_dropped");
+    let lost = run.table("flows").unwrap().u64("lost").iter().copied().max();
+    assert!(dropped > 100.0 && lost == Some(dropped as u64), "{dropped} and {lost:?}");
+    let before = of(&run, "goodput(f) over before");
+    let after = of(&run, "goodput(f) over after");
+    assert!((2e6..5e6).contains(&before), "{before}");
+    // 1000 bytes of 1042, counted as 1056 with what a link adds.
+    assert!((5e5..1e6).contains(&after), "{after}");
+}
+
+fn a_transfer_completes() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\nbytes = \"100k\"\n\
+                [[flow]]\nname = \"never\"\ncc = \"cubic\"\nstart = \"0.5s\"\nbytes = \"100mb\"\nstop = \"0.8s\"\n";
+    let run = made(live("1s", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", flow));
+    let table = run.table("completions").unwrap();
+    let of: Vec<_> = (0..table.len())
+        .map(|row| (table.text("flow").get(row), table.f64("duration_s")[row] > 0.08))
+        .collect();
+    assert_eq!(of, [("f", true), ("never", false)]);
+    assert!(table.f64("duration_s")[1].is_nan());
+}
+
+fn what_it_cannot_run_is_refused_by_name() {
+    let flows = "[[flow]]\nname = \"a\"\ncc = \"no_such_control\"\n\
+                 [[flow]]\nname = \"b\"\ncc = \"cubic\"\necn = \"accecn\"\n\
+                 [[flow]]\nname = \"c\"\nvoip = {}\n";
+    let (scenario, engine) =
+        live("1s", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", flows);
+    let said: Vec<String> = engine.refuse(&scenario).iter().map(ToString::to_string).collect();
+    let said = said.join("\n");
+    for part in [
+        "flow a: congestion control no_such_control: this machine's kernel has ",
+        "flow b: ecn accecn: ",
+        "flow c: traffic voip: ",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+}
+
+fn super_packets_are_split() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\n";
+    let run = made(live("1s", "rate = \"400mbit\"\nqdisc = \"fq_codel\"\nrtt = \"2ms\"", flow));
+    assert!(of_total(&run, "live", "super_packets") > 0.0);
+    let sent = of_total(&run, "link.down.qdisc", "left");
+    let frames = of_total(&run, "live", "frames");
+    assert!(sent > frames / 2.0, "{sent} packets of {frames} frames");
+    assert_eq!(of_total(&run, "live", "oversized_frames"), 0.0);
+    assert!(of(&run, "goodput(f)") > 1e7);
+}
+
+fn packets_are_captured() {
+    struct Wish(PathBuf);
+    impl sojourn_engine::Watch for Wish {
+        fn capture(&self) -> Option<Capture> {
+            Some(Capture { folder: self.0.clone(), snap_len: 96 })
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\nbytes = \"20k\"\n";
+    let (scenario, engine) =
+        live("300ms", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", flow);
+    engine.run(&Arc::new(scenario), &Wish(folder.path().to_owned())).unwrap();
+    let size = |name: &str| std::fs::metadata(folder.path().join(name)).unwrap().len();
+    // At least 14 segments, at each point.
+    for name in ["server.pcap", "link.left.pcap", "link.right.pcap", "client.pcap"] {
+        assert!(size(name) > 14 * 96, "{name}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4);
+}
+
+/// The first file is one that takes nothing.
+fn a_full_disk_ends_a_run_and_says_so() {
+    struct Wish(PathBuf);
+    impl sojourn_engine::Watch for Wish {
+        fn capture(&self) -> Option<Capture> {
+            Some(Capture { folder: self.0.clone(), snap_len: 1500 })
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(".unfinished-server.pcap");
+    std::os::unix::fs::symlink("/dev/full", file).unwrap();
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\n";
+    let hop = "rate = \"50mbit\"\nqdisc = \"pfifo\"\nrtt = \"1ms\"";
+    let (scenario, engine) = live("5s", hop, flow);
+    let error = engine.run(&Arc::new(scenario), &Wish(folder.path().to_owned())).unwrap_err();
+    assert!(error.to_string().contains("server.pcap cannot be written"), "{error}");
+}
+
+/// Process IDs of the helpers that this process has started, or of their children.
+fn children(of: &str) -> Vec<String> {
+    let text = |path: String| std::fs::read_to_string(path).unwrap_or_default();
+    let tasks = std::fs::read_dir(format!("/proc/{of}/task")).into_iter().flatten().flatten();
+    let lists = tasks.map(|task| text(format!("{}/children", task.path().display())));
+    lists.flat_map(|list| list.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect()
+}
+
+/// A shell that waits, while something happens to its helper, or to PID 1 of its namespaces.
+fn disturbed(happens: impl FnOnce(&str, &str)) -> ShellError {
+    let folder = tempfile::tempdir().unwrap();
+    let begun = folder.path().join("begun");
+    let script = format!("touch {}; sleep 100", begun.display());
+    let command = vec!["sh".into(), "-c".into(), script.clone().into()];
+    let asked = Shell { command, ..asked("true", &[]) };
+    std::thread::scope(|scope| {
+        let shell = scope.spawn(|| run(&asked));
+        while !begun.exists() {
+            assert!(!shell.is_finished(), "it ended before it began");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Other tests have helpers, too: ours has this script below it.
+        let is_ours = |pid: &String| {
+            let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&words).contains(&script)
+        };
+        let first = children("self").into_iter().find_map(|helper| {
+            let first = children(&helper).into_iter().find(|pid| !pid.is_empty())?;
+            children(&first).iter().any(is_ours).then_some((helper, first))
+        });
+        let (helper, first) = first.expect("PID 1");
+        happens(&helper, &first);
+        shell.join().unwrap().map(|ended| ended.status).unwrap_err()
+    })
+}
+
+fn command(words: &[&str]) -> bool {
+    let done = std::process::Command::new(words[0]).args(&words[1..]).status();
+    done.is_ok_and(|status| status.success())
+}
+
+fn a_killed_helper_ends_a_shell() {
+    for number in 0..2 {
+        let kill = |helper: &str, first: &str| {
+            assert!(command(&["kill", "-9", [helper, first][number]]));
+        };
+        let error = disturbed(kill);
+        assert!(error.to_string().contains("the helper"), "{error}");
+    }
+}
+
+/// Root removes it from outside; programs in the namespaces cannot.
+fn a_removed_interface_ends_a_shell() {
+    // The helper stays in the relay's namespace.
+    let enter = |helper: &str, _: &str| {
+        let target = format!("--target={helper}");
+        let words = ["nsenter", &target, "--user", "--net", "--preserve-credentials"];
+        assert!(command(&[&words[..], &["ip", "link", "delete", "client"]].concat()));
+    };
+    if !command(&["sh", "-c", "command -v nsenter && command -v ip >&2"]) {
+        return;
+    }
+    let error = disturbed(enter);
+    assert!(error.to_string().contains("the interface to the client is gone"), "{error}");
+}
+
+/// Some hundred processes, and all end with the shell.
+fn a_program_that_forks_without_end_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let alive = folder.path().join("alive");
+    let script = format!(
+        "while :; do (while :; do sleep 0.1; touch {0}; done) & sleep 0.002; done",
+        alive.display()
+    );
+    let base = asked("true", &[]);
+    let mut scenario = base.scenario.clone();
+    scenario.duration = sojourn_units::Span::from_millis(500);
+    let command = vec!["sh".into(), "-c".into(), script.into()];
+    let ended = run(&Shell { command, scenario, ..base }).unwrap();
+    assert_eq!(ended.status, None);
+    let _ = std::fs::remove_file(&alive);
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!alive.exists());
+}
+
+fn all_packets_may_be_lost() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\nbytes = \"10k\"\n\
+                [[flow]]\nname = \"p\"\nping = { interval = \"50ms\" }\n";
+    let hop = "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"1ms\"\nnetem = [\"loss 100%\"]";
+    let run = made(live("500ms", hop, flow));
+    let pings = run.table("pings").unwrap();
+    assert!(pings.len() > 5 && pings.f64("rtt_s").iter().all(|rtt| rtt.is_nan()));
+    assert_eq!(of_total(&run, "link.down.qdisc", "left"), 0.0);
+}
+
+/// The kernel's count of marks has every packet that an acknowledgement with ECE covers; ours has those that arrived marked.
+fn marks_are_counted_once() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"reno\"\necn = \"rfc3168\"\n";
+    let run = made(live("2s", "rate = \"10mbit\"\nqdisc = \"fq_codel\"\nrtt = \"20ms\"", flow));
+    let marked = of_total(&run, "link.down.qdisc", "marked");
+    let flows = run.table("flows").unwrap();
+    let most = |column: &str| flows.u64(column).iter().copied().max().unwrap_or(0) as f64;
+    assert!(marked > 0.0);
+    // Some marked packets may be on their way at the end.
+    assert!(most("ce") <= marked && most("ce") >= marked - 20.0, "{} of {marked}", most("ce"));
+    assert!(most("ece") >= most("ce"), "an echo lasts until CWR");
+}

@@ -1,0 +1,350 @@
+//! Results folders: the segments of one, its runs, and their answers.
+
+use crate::arrow::import;
+use crate::errors::store_error;
+use crate::run::Run;
+use crate::scenario::Scenario;
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use sojourn_model::Scenario as Resolved;
+use sojourn_results::{EngineId, Run as Results, schema};
+use sojourn_store::columns::{CELL, FLOW, QUEUE};
+use sojourn_store::{About, Answers as Own, Brief, Entry, Keep, ReadRun, SegmentError, Segments};
+use sojourn_store::{Stored, identity, tables};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A metric's value, and where it was measured.
+type Measured = (f64, Vec<(f64, f64)>);
+
+/// A check: name, what came out, whether it holds, and where it looks, s.
+type Checked<'a> = (&'a str, &'a str, Option<bool>, Vec<(f64, f64)>);
+
+/// Experiment, (axis, label), seed, the cell's digest, engine, version, repetition, how much is kept, and the stored tables.
+type Row = (String, Vec<(String, String)>, u64, String, String, String, u32, String, Vec<String>);
+
+/// The runs in a results folder's segments.
+#[pyclass(frozen, module = "sojourn._core")]
+pub struct Store {
+    segments: Arc<Segments>,
+}
+
+impl Store {
+    /// What threads append to.
+    pub fn segments(&self) -> Arc<Segments> {
+        Arc::clone(&self.segments)
+    }
+
+    fn with<T>(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        read: impl FnOnce(&dyn ReadRun, &Entry) -> Result<T, SegmentError>,
+    ) -> PyResult<T> {
+        match self.segments.with(name, read) {
+            Some(found) => found.map_err(|error| store_error(py, &error)),
+            None => Err(PyKeyError::new_err(name.to_owned())),
+        }
+    }
+}
+
+#[pymethods]
+impl Store {
+    /// The segments in a folder. With `add`, which needs the folder's lock, those that killed commands left are cut behind
+    /// their last whole run and closed.
+    #[new]
+    #[pyo3(signature = (folder, *, add=false))]
+    fn new(py: Python<'_>, folder: PathBuf, add: bool) -> PyResult<Self> {
+        let open = if add { Segments::open_to_add } else { Segments::open };
+        let segments = py.detach(|| open(&folder)).map_err(|error| store_error(py, &error))?;
+        Ok(Self { segments: Arc::new(segments) })
+    }
+
+    /// The names of the runs, in the order in which they came.
+    fn names(&self) -> Vec<String> {
+        self.segments.names()
+    }
+
+    fn __contains__(&self, name: &str) -> bool {
+        self.segments.has(name)
+    }
+
+    fn __len__(&self) -> usize {
+        self.segments.names().len()
+    }
+
+    /// The files of the segments.
+    fn files(&self, py: Python<'_>) -> PyResult<Vec<PathBuf>> {
+        self.segments.files().map_err(|error| store_error(py, &error))
+    }
+
+    /// What the index says of a run.
+    fn brief(&self, py: Python<'_>, name: &str) -> PyResult<Row> {
+        self.with(py, name, |_, entry| {
+            let own = entry.brief.clone();
+            let Brief { experiment, labels, seed, cell, engine, version, .. } = own;
+            let more = (own.repetition, own.keep, own.tables);
+            Ok((experiment, labels, seed, cell, engine, version, more.0, more.1, more.2))
+        })
+    }
+
+    /// Bytes that a run takes.
+    fn bytes(&self, py: Python<'_>, name: &str) -> PyResult<u64> {
+        self.with(py, name, |_, entry| Ok(entry.bytes()))
+    }
+
+    /// The head of a run, JSON.
+    fn head(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        let head = self.with(py, name, |own, entry| own.head(entry))?;
+        String::from_utf8(head).map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// The answers of a run; None if it was stored without.
+    fn answers(&self, py: Python<'_>, name: &str) -> PyResult<Option<Answers>> {
+        let Some(packed) = self.with(py, name, |own, entry| own.answers(entry))? else {
+            return Ok(None);
+        };
+        let own = Own::unpack(&packed)
+            .ok_or_else(|| PyValueError::new_err("its answers are not as they are written"))?;
+        Ok(Some(Answers { own }))
+    }
+
+    /// A run with these tables, or with all.
+    #[pyo3(signature = (name, scenario, engine, version, wanted=None))]
+    fn run(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        scenario: &Scenario,
+        engine: String,
+        version: String,
+        wanted: Option<Vec<String>>,
+    ) -> PyResult<Run> {
+        let bytes = self.with(py, name, |own, entry| own.tables(entry))?;
+        let admits =
+            |table: &str| wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|w| w == table));
+        let tables = tables::decode(&bytes, &admits)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let engine = EngineId { name: engine, version, detail: String::new() };
+        let scenario = Arc::clone(scenario.resolved());
+        Ok(Run::of(Results { scenario, engine, tables, unrecorded: Vec::new() }))
+    }
+
+    /// Appends a run that was made elsewhere: the bytes of `encoded`.
+    fn append(&self, py: Python<'_>, encoded: &[u8]) -> PyResult<String> {
+        let run = Stored::from_bytes(encoded)
+            .ok_or_else(|| PyValueError::new_err("these bytes are no run"))?;
+        py.detach(|| self.segments.append(&run)).map_err(|error| store_error(py, &error))?;
+        Ok(run.name)
+    }
+
+    /// Takes over the runs of another folder that are not here; returns how many.
+    fn take(&self, py: Python<'_>, other: &Self) -> PyResult<usize> {
+        py.detach(|| self.segments.take(&other.segments)).map_err(|error| store_error(py, &error))
+    }
+
+    /// What is damaged, in words with the file; each with the run that it is in, if it is in one.
+    fn verify(&self, py: Python<'_>) -> Vec<(Option<String>, String)> {
+        py.detach(|| self.segments.verify())
+    }
+
+    /// Damage that was seen when the segments were opened: runs that it hides are not among the names.
+    fn faults(&self) -> Vec<String> {
+        self.segments.faults().iter().map(ToString::to_string).collect()
+    }
+
+    /// Raises the first of the faults, if there are some.
+    fn check(&self, py: Python<'_>) -> PyResult<()> {
+        self.segments.faults().first().map_or(Ok(()), |error| Err(store_error(py, error)))
+    }
+
+    /// Removes these runs from a folder, and with `broken` the segments that cannot be read; its lock is needed.
+    #[staticmethod]
+    #[pyo3(signature = (folder, names, *, broken=false))]
+    fn remove(
+        py: Python<'_>,
+        folder: PathBuf,
+        names: HashSet<String>,
+        broken: bool,
+    ) -> PyResult<()> {
+        py.detach(|| Segments::remove(&folder, &|name| names.contains(name), broken))
+            .map_err(|error| store_error(py, &error))
+    }
+
+    /// Hands to the disk what was appended.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.segments.sync()).map_err(|error| store_error(py, &error))
+    }
+
+    /// Closes the segment that is being written.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.segments.close()).map_err(|error| store_error(py, &error))
+    }
+
+    /// The values of a metric that the stored answers of these runs have; None for a run that has it not.
+    fn look_up(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        metric: &str,
+    ) -> PyResult<Vec<Option<f64>>> {
+        let read = || {
+            let mut places: HashMap<String, Option<usize>> = HashMap::new();
+            let value = |name: &String| {
+                let found = self.segments.with(name, |own, entry| own.answers(entry));
+                let Some(packed) = found.transpose()?.flatten() else { return Ok(None) };
+                let place = *places
+                    .entry(packed.shape)
+                    .or_insert_with_key(|shape| Own::place_in(shape, metric));
+                Ok(place.and_then(|place| packed.values.get(place).copied()))
+            };
+            names.iter().map(value).collect::<Result<Vec<_>, SegmentError>>()
+        };
+        py.detach(read).map_err(|error| store_error(py, &error))
+    }
+}
+
+/// The answers that a run was stored with.
+#[pyclass(frozen, module = "sojourn._core")]
+pub struct Answers {
+    own: Own,
+}
+
+#[pymethods]
+impl Answers {
+    /// The value of a metric and where it was measured; None if it is not among the answers.
+    fn get(&self, metric: &str) -> Option<Measured> {
+        self.own.get(metric).map(|own| (own.value, own.windows.clone()))
+    }
+
+    /// The metrics that are answered.
+    #[getter]
+    fn metrics(&self) -> Vec<&str> {
+        self.own.metrics.iter().map(|own| own.metric.as_str()).collect()
+    }
+
+    /// The default window, s.
+    #[getter]
+    fn window(&self) -> Option<(f64, f64)> {
+        self.own.window
+    }
+
+    /// Of each queue that packets came to: packets that came, were dropped or marked, left, waited, and the time that they
+    /// spent there together, s.
+    #[getter]
+    fn queues(&self) -> Vec<(&str, [f64; 5])> {
+        let facts = self.own.queues.iter();
+        facts
+            .map(|q| (q.path.as_str(), [q.came, q.signalled, q.left, q.waited, q.total_s]))
+            .collect()
+    }
+
+    /// The experiment's checks: name, what came out, whether it holds, where it looks.
+    #[getter]
+    fn checks(&self) -> Vec<Checked<'_>> {
+        let checks = self.own.checks.iter();
+        checks.map(|c| (c.name.as_str(), c.said.as_str(), c.passed, c.windows.clone())).collect()
+    }
+
+    /// The remarks, JSON.
+    #[getter]
+    fn remarks(&self) -> String {
+        serde_json::to_string(&self.own.remarks).expect("texts and numbers")
+    }
+}
+
+/// How the tables of a fresh or imported run answer the usual questions; `asks` are answered, too.
+#[pyfunction]
+#[pyo3(signature = (run, asks=Vec::new()))]
+pub fn answers_of(py: Python<'_>, run: &Run, asks: Vec<String>) -> Answers {
+    Answers { own: py.detach(|| Own::of(run.results(), &asks)) }
+}
+
+/// A run in its stored form, for [`Store::append`]. An imported run has `imported`, JSON, and no answers.
+#[pyfunction]
+#[pyo3(signature = (run, version, *, command, warnings=Vec::new(), keep="all", asks=Vec::new(), imported=None, repetition=1, texts=BTreeMap::new()))]
+#[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
+pub fn encode_run<'py>(
+    py: Python<'py>,
+    run: &Run,
+    version: &str,
+    command: String,
+    warnings: Vec<String>,
+    keep: &str,
+    asks: Vec<String>,
+    imported: Option<&str>,
+    repetition: u32,
+    texts: BTreeMap<String, String>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let keep = self::keep(keep)?;
+    let imported = imported.map_or(Ok(serde_json::Value::Null), serde_json::from_str);
+    let imported = imported.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let about = About { command, warnings, imported, keep, repetition, texts };
+    let encoded = py.detach(|| {
+        let answers = about.imported.is_null().then(|| Own::of(run.results(), &asks));
+        sojourn_store::record::stored(run.results(), version, &about, answers.as_ref()).to_bytes()
+    });
+    Ok(PyBytes::new(py, &encoded.map_err(|error| PyValueError::new_err(error.to_string()))?))
+}
+
+/// How much to keep, by its word.
+pub fn keep(word: &str) -> PyResult<Keep> {
+    Keep::named(word).ok_or_else(|| PyValueError::new_err(format!("{word} is not a level of keep")))
+}
+
+/// The digests of a run and of its cell; `measured` are the keys of an imported run's scenario that are measurements.
+#[pyfunction]
+#[pyo3(signature = (scenario, engine, version, measured=Vec::new(), repetition=1))]
+pub fn run_digests(
+    scenario: &Scenario,
+    engine: &str,
+    version: &str,
+    measured: Vec<String>,
+    repetition: u32,
+) -> (String, String) {
+    let own = identity::identity(scenario.resolved(), engine, version, &measured, repetition);
+    (own.run, own.cell)
+}
+
+/// A run's name in its folder.
+#[pyfunction]
+pub fn run_name(label: &str, digest: &str) -> String {
+    identity::name(label, digest)
+}
+
+/// How much of a run may be kept: words with what they mean.
+#[pyfunction]
+pub fn keeps() -> Vec<(&'static str, &'static str)> {
+    Keep::EACH.iter().map(|own| (own.1, own.2)).collect()
+}
+
+/// The columns of the summary's tables, JSON: of a cell, of a flow, of a queue.
+#[pyfunction]
+pub fn summary_columns() -> String {
+    serde_json::json!({"cell": CELL, "flow": FLOW, "queue": QUEUE}).to_string()
+}
+
+/// The version that a run is known by: the build, and what else the engine names.
+pub fn full_version(version: &str, identity: &str) -> String {
+    if identity.is_empty() { version.to_owned() } else { format!("{version}, {identity}") }
+}
+
+/// The tables of a dictionary as results of this scenario.
+pub fn results(
+    scenario: Arc<Resolved>,
+    engine: String,
+    version: String,
+    tables: &Bound<'_, PyDict>,
+) -> PyResult<Results> {
+    let mut read = Vec::new();
+    for (name, table) in tables {
+        let name: String = name.extract()?;
+        let schema = schema::Schema::named(&name)
+            .ok_or_else(|| PyValueError::new_err(format!("there is no table {name}")))?;
+        read.push(import(&table, schema)?);
+    }
+    let engine = EngineId { name: engine, version, detail: String::new() };
+    Ok(Results { scenario, engine, tables: read, unrecorded: Vec::new() })
+}

@@ -1,0 +1,352 @@
+//! The answers that a run is stored with: everything that tables, summaries, warnings and checks usually ask for, computed
+//! once, from the tables in memory, when the run ends.
+//!
+//! An answer's key is the metric's expression, so a question is a look-up by its text. A metric has one definition
+//! ([`sojourn_results::metrics`]): a test compares each answer with the value from the stored tables, bit by bit.
+//!
+//! Stored form: the *shape* (expressions, numbers of windows, paths: equal for all seeds of a cell, so a segment keeps it
+//! once), then the values as 64-bit floats, then what is text in each run (checks, remarks).
+
+use super::columns::{CELL, Column, FLOW, QUEUE};
+use super::remarks::{Remark, remarks};
+use serde::{Deserialize, Serialize};
+use sojourn_model::{Direction, Kind, Scenario, Side, Traffic};
+use sojourn_results::metrics::{Bounds, Expression, Frame, Names, WindowSpec};
+use sojourn_results::{Run, schema};
+use sojourn_units::Rate;
+
+/// A packet that stays in a queue for longer waited for others, s.
+pub const WAITED: f64 = 0.001;
+/// Runs with more flows keep no answers per flow; the tables have them.
+pub const MOST_FLOWS: usize = 64;
+
+/// What became of the packets that came to a queue.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QueueFacts {
+    /// The queue's path.
+    pub path: String,
+    /// Packets that came.
+    pub came: f64,
+    /// Packets that were dropped or marked.
+    pub signalled: f64,
+    /// Packets that left.
+    pub left: f64,
+    /// Packets that left after more than [`WAITED`].
+    pub waited: f64,
+    /// The time that all packets that left spent in the queue, s.
+    pub total_s: f64,
+}
+
+/// The outcome of a check.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Checked {
+    /// Its name.
+    pub name: String,
+    /// Its outcome in words: `23.50 >= 10: passed`.
+    pub said: String,
+    /// Whether it holds; `None` where the run gives it no value.
+    pub passed: Option<bool>,
+    /// Where it looks: (after, up to), s.
+    pub windows: Vec<(f64, f64)>,
+}
+
+/// The value of a metric, and where it was measured.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Answer {
+    /// The expression.
+    pub metric: String,
+    /// In base units; NaN where the run has none.
+    pub value: f64,
+    /// (after, up to), s.
+    pub windows: Vec<(f64, f64)>,
+}
+
+/// The answers of one run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Answers {
+    /// The default window of the run as a whole, s.
+    pub window: Option<(f64, f64)>,
+    /// One for each usual metric.
+    pub metrics: Vec<Answer>,
+    /// One for each queue that packets came to.
+    pub queues: Vec<QueueFacts>,
+    /// The experiment's checks.
+    pub checks: Vec<Checked>,
+    /// What to know before the numbers are believed.
+    pub remarks: Vec<Remark>,
+}
+
+fn seconds(bounds: Bounds) -> (f64, f64) {
+    (bounds.from, bounds.to)
+}
+
+impl Answers {
+    /// Computes the answers of a run. `asks` are expressions to answer besides the usual ones; an expression that does not
+    /// fit the run is passed over.
+    pub fn of(run: &Run, asks: &[String]) -> Self {
+        let frame = Frame::new(run);
+        let queues = queue_facts(run);
+        let mut wanted = usual(&run.scenario, &queues);
+        wanted.extend(asks.iter().cloned());
+        let mut metrics: Vec<Answer> = Vec::with_capacity(wanted.len());
+        let mut known = std::collections::HashSet::new();
+        for metric in wanted {
+            if !known.insert(metric.clone()) {
+                continue;
+            }
+            let Ok(expression) = Expression::parse(&metric) else { continue };
+            if !expression.unknown_names(&names(&run.scenario).of()).is_empty() {
+                continue;
+            }
+            let value = expression.evaluate(&frame).map_or(f64::NAN, |v| v.value.number);
+            let windows = expression.windows(&frame).into_iter().map(seconds).collect();
+            metrics.push(Answer { metric, value, windows });
+        }
+        Self {
+            window: frame.bounds(&WindowSpec::Default, "").map(seconds),
+            metrics,
+            queues,
+            checks: checks(&frame),
+            remarks: remarks(&frame),
+        }
+    }
+
+    /// The answer to this expression, if it is among them.
+    pub fn get(&self, metric: &str) -> Option<&Answer> {
+        self.metrics.iter().find(|answer| answer.metric == metric)
+    }
+}
+
+/// The names that expressions may use in a run, owned.
+#[derive(Debug)]
+pub struct KnownNames<'a> {
+    scenario: &'a Scenario,
+    queues: Vec<String>,
+    elements: Vec<String>,
+}
+
+/// The names that expressions may use in a run of this scenario.
+pub fn names(scenario: &Scenario) -> KnownNames<'_> {
+    KnownNames {
+        scenario,
+        queues: scenario.queues().collect(),
+        elements: scenario.elements().map(|(path, _)| path).collect(),
+    }
+}
+
+impl KnownNames<'_> {
+    /// As expressions take them.
+    pub fn of(&self) -> Names<'_> {
+        let scenario = self.scenario;
+        Names {
+            flows: scenario.flows.iter().map(|f| f.name.as_str()).collect(),
+            groups: scenario.flows.iter().filter_map(|f| f.group.as_deref()).collect(),
+            queues: self.queues.iter().map(String::as_str).collect(),
+            elements: self.elements.iter().map(String::as_str).collect(),
+            phases: scenario.phases.iter().map(|p| p.name.as_str()).collect(),
+            windows: scenario.windows.iter().map(|w| w.name.as_str()).collect(),
+            warmup: scenario.warmup,
+            duration: scenario.duration,
+        }
+    }
+}
+
+/// The outcomes of the experiment's checks.
+pub fn checks(frame: &Frame<'_>) -> Vec<Checked> {
+    let checks = frame.run().scenario.checks.iter().map(|check| {
+        let name = check.name.clone().unwrap_or_else(|| check.that.clone());
+        let expression = match Expression::parse(&check.that) {
+            Ok(expression) => expression,
+            Err(error) => {
+                return Checked { name, said: error.message, passed: None, windows: Vec::new() };
+            }
+        };
+        let windows = expression.windows(frame).into_iter().map(seconds).collect();
+        match expression.evaluate(frame) {
+            Ok(verdict) => {
+                Checked { name, said: verdict.to_string(), passed: verdict.passed, windows }
+            }
+            Err(error) => Checked { name, said: error.to_string(), passed: None, windows },
+        }
+    });
+    checks.collect()
+}
+
+/// The expressions of the summary's columns in a run.
+fn usual(scenario: &Scenario, queues: &[QueueFacts]) -> Vec<String> {
+    let mut paths: Vec<String> = queues.iter().map(|queue| queue.path.clone()).collect();
+    if let Some(main) = bottleneck(scenario).filter(|main| !paths.contains(main)) {
+        paths.push(main);
+    }
+    let few = scenario.flows.len() <= MOST_FLOWS;
+    let columns = CELL.iter().chain(FLOW).chain(QUEUE);
+    let columns = columns.filter(|column: &&Column| few || !column.metric.contains("{flow"));
+    columns.flat_map(|column| column.expressions(scenario, &paths)).collect()
+}
+
+/// The path of the bottleneck: the slowest queue on the way of the data. That way is up if all flows that send as much as they
+/// can, or else all that carry data, are uploads. `None` if it has no queue.
+pub fn bottleneck(scenario: &Scenario) -> Option<String> {
+    let loads = || scenario.flows.iter().filter(|flow| flow.traffic.is_load());
+    let greedy: Vec<_> = loads()
+        .filter(|flow| match &flow.traffic {
+            Traffic::Tcp(tcp) => tcp.bytes.is_none(),
+            Traffic::Quic(quic) => quic.bytes.is_none(),
+            _ => false,
+        })
+        .map(|flow| flow.direction)
+        .collect();
+    let ways = if greedy.is_empty() { loads().map(|f| f.direction).collect() } else { greedy };
+    let up = !ways.is_empty() && ways.iter().all(|&way| way == Direction::Up);
+    let side = if up { Side::Up } else { Side::Down };
+    let queues = scenario.hops.iter().flat_map(|hop| {
+        hop.side(side).iter().filter_map(move |element| match &element.kind {
+            Kind::Queue(queue) => {
+                let rate = queue.capacity().map_or(u64::MAX, Rate::bits_per_sec);
+                Some((rate, format!("{}.{side}.{}", hop.name, element.name)))
+            }
+            _ => None,
+        })
+    });
+    queues.min_by_key(|(rate, _)| *rate).map(|(_, path)| path)
+}
+
+/// What became of the packets in each queue that packets came to; nothing where the run did not record it.
+pub fn queue_facts(run: &Run) -> Vec<QueueFacts> {
+    let (Some(totals), Some(histograms)) =
+        (run.table(schema::TOTALS.name), run.table(schema::HISTOGRAMS.name))
+    else {
+        return Vec::new();
+    };
+    let counter = |path: &str, name: &str| -> f64 {
+        let (subjects, names) = (totals.text("subject"), totals.text("name"));
+        let (Some(subject), Some(name)) = (subjects.code(path), names.code(name)) else {
+            return 0.0;
+        };
+        let rows = (0..totals.len()).rev();
+        let row = rows
+            .into_iter()
+            .find(|&row| subjects.codes()[row] == subject && names.codes()[row] == name);
+        row.map_or(0.0, |row| totals.f64("value")[row])
+    };
+    let facts = run.scenario.queues().map(|path| {
+        let entered = counter(&path, "entered");
+        let (dropped, marked) = (counter(&path, "dropped"), counter(&path, "marked"));
+        let (mut left, mut waited, mut total_s) = (0.0, 0.0, 0.0);
+        let (subjects, quantities) = (histograms.text("subject"), histograms.text("quantity"));
+        if let (Some(subject), Some(sojourn)) = (subjects.code(&path), quantities.code("sojourn")) {
+            let (low, high) = (histograms.f64("lo_s"), histograms.f64("hi_s"));
+            let counts = histograms.u64("count");
+            for row in 0..histograms.len() {
+                if subjects.codes()[row] == subject && quantities.codes()[row] == sojourn {
+                    let count = counts[row] as f64;
+                    left += count;
+                    waited += if low[row] >= WAITED { count } else { 0.0 };
+                    total_s += count * f64::midpoint(low[row], high[row]);
+                }
+            }
+        }
+        // Most disciplines drop before a packet has entered.
+        let came = entered.max(left) + dropped;
+        QueueFacts { came, signalled: dropped + marked, left, waited, total_s, path }
+    });
+    facts.filter(|facts| facts.came > 0.0).collect()
+}
+
+// --- stored form ---------------------------------------------------------------------------------------------------
+
+/// What all seeds of a cell have in common.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+struct Shape {
+    /// Each metric with the place of its windows among `windows`.
+    metrics: Vec<(String, usize)>,
+    /// How many windows each set has; the first is the default window.
+    windows: Vec<usize>,
+    queues: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Texts {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    checks: Vec<Checked>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    remarks: Vec<Remark>,
+}
+
+/// Answers in three parts: the shape's text, the values, the run's own texts.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Packed {
+    /// JSON of what the seeds of a cell have in common.
+    pub shape: String,
+    /// Values of the metrics, then bounds of the windows, then the facts of the queues.
+    pub values: Vec<f64>,
+    /// JSON of checks and remarks.
+    pub texts: String,
+}
+
+impl Answers {
+    /// Packs the answers.
+    pub fn pack(&self) -> Packed {
+        let mut sets: Vec<Vec<(f64, f64)>> = vec![self.window.into_iter().collect()];
+        let mut metrics = Vec::with_capacity(self.metrics.len());
+        for answer in &self.metrics {
+            let place = sets.iter().position(|set| *set == answer.windows).unwrap_or_else(|| {
+                sets.push(answer.windows.clone());
+                sets.len() - 1
+            });
+            metrics.push((answer.metric.clone(), place));
+        }
+        let mut values: Vec<f64> = self.metrics.iter().map(|answer| answer.value).collect();
+        values.extend(sets.iter().flatten().flat_map(|(from, to)| [*from, *to]));
+        values.extend(
+            self.queues.iter().flat_map(|q| [q.came, q.signalled, q.left, q.waited, q.total_s]),
+        );
+        let shape = Shape {
+            metrics,
+            windows: sets.iter().map(Vec::len).collect(),
+            queues: self.queues.iter().map(|queue| queue.path.clone()).collect(),
+        };
+        let texts = Texts { checks: self.checks.clone(), remarks: self.remarks.clone() };
+        Packed { shape: json(&shape), values, texts: json(&texts) }
+    }
+
+    /// Unpacks answers; `None` if the parts do not belong together.
+    pub fn unpack(packed: &Packed) -> Option<Self> {
+        let shape: Shape = serde_json::from_str(&packed.shape).ok()?;
+        let texts: Texts = serde_json::from_str(&packed.texts).ok()?;
+        let (values, rest) = packed.values.split_at_checked(shape.metrics.len())?;
+        let spans = shape.windows.iter().try_fold(0_usize, |sum, n| sum.checked_add(*n))?;
+        let (bounds, facts) = rest.split_at_checked(spans.checked_mul(2)?)?;
+        if facts.len() != shape.queues.len().checked_mul(5)? {
+            return None;
+        }
+        let mut bounds = bounds.chunks_exact(2).map(|pair| (pair[0], pair[1]));
+        let sets: Vec<Vec<(f64, f64)>> =
+            shape.windows.iter().map(|&n| bounds.by_ref().take(n).collect()).collect();
+        let metrics = shape.metrics.into_iter().zip(values).map(|((metric, set), &value)| {
+            Some(Answer { metric, value, windows: sets.get(set)?.clone() })
+        });
+        let queues = shape.queues.into_iter().zip(facts.chunks_exact(5)).map(|(path, own)| {
+            let [came, signalled, left, waited, total_s] = own else { unreachable!("five") };
+            let (came, signalled, left) = (*came, *signalled, *left);
+            QueueFacts { path, came, signalled, left, waited: *waited, total_s: *total_s }
+        });
+        Some(Self {
+            window: sets.first()?.first().copied(),
+            metrics: metrics.collect::<Option<_>>()?,
+            queues: queues.collect(),
+            checks: texts.checks,
+            remarks: texts.remarks,
+        })
+    }
+
+    /// The place of a metric among a shape's values; `None` if it is not among them.
+    pub fn place_in(shape: &str, metric: &str) -> Option<usize> {
+        let shape: Shape = serde_json::from_str(shape).ok()?;
+        shape.metrics.iter().position(|(own, _)| own == metric)
+    }
+}
+
+fn json<T: Serialize>(value: &T) -> String {
+    serde_json::to_string(value).expect("numbers and texts")
+}

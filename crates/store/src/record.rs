@@ -1,0 +1,79 @@
+//! A finished run as it is stored: its head, its answers, its tables.
+
+use super::answers::Answers;
+use super::identity::{identity, name};
+use super::keep::Keep;
+use super::segment::{Brief, Stored};
+use super::tables;
+use serde_json::{Value, json};
+use sojourn_results::Run;
+use std::collections::BTreeMap;
+
+/// The parts of a head besides the run's own scenario.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The command that asked for the run.
+    pub command: String,
+    /// What its experiment says that may not be what was meant.
+    pub warnings: Vec<String>,
+    /// Of an imported run: where it is from and which parts of the scenario are measured (`measured`); null for others.
+    pub imported: Value,
+    /// How much is stored.
+    pub keep: Keep,
+    /// Which run of this scenario and seed it is, on an engine where two of them differ: 0 and 1 are the first.
+    pub repetition: u32,
+    /// Texts for people, by name: the output of a program.
+    pub texts: BTreeMap<String, String>,
+}
+
+impl About {
+    /// The keys of the scenario that are measurements.
+    fn measured(&self) -> Vec<String> {
+        let keys = self.imported["measured"].as_array().into_iter().flatten();
+        keys.filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+}
+
+/// Puts a run into its stored form; `answers` are `None` for an imported run: its tables answer questions.
+pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>) -> Stored {
+    let scenario = &*run.scenario;
+    let engine = run.engine.name.as_str();
+    let identity = identity(scenario, engine, version, &about.measured(), about.repetition);
+    let label = scenario.id();
+    let kept = || run.tables.iter().filter(|table| about.keep.admits(table.schema().name));
+    let name = name(&label, &identity.run);
+    let brief = Brief {
+        experiment: scenario.experiment.clone(),
+        labels: scenario.cell.clone(),
+        seed: scenario.seed,
+        cell: identity.cell,
+        engine: engine.to_owned(),
+        version: version.to_owned(),
+        repetition: about.repetition.max(1),
+        keep: about.keep.name().to_owned(),
+        tables: kept().map(|table| table.schema().name.to_owned()).collect(),
+    };
+    let mut head = json!({
+        "name": name,
+        "brief": brief,
+        "command": about.command,
+        "rows": kept().map(|t| (t.schema().name, t.len())).collect::<BTreeMap<_, _>>(),
+        "scenario": scenario,
+    });
+    if !about.warnings.is_empty() {
+        head["warnings"] = json!(about.warnings);
+    }
+    if !about.texts.is_empty() {
+        head["texts"] = json!(about.texts);
+    }
+    if !about.imported.is_null() {
+        head["imported"] = about.imported.clone();
+    }
+    Stored {
+        head: head.to_string().into_bytes(),
+        answers: answers.map(Answers::pack),
+        tables: tables::encode(kept()),
+        name,
+        brief,
+    }
+}

@@ -1,0 +1,803 @@
+//! A segment: one append-only file with many runs.
+//!
+//! ```text
+//! file    = HEADER block* [footer]
+//! block   = u32 length of the payload, u8 kind, 3 zero bytes, SHA-256 of kind and payload, payload
+//! run     = a T block (tables), an A block (answers), an H block (head): the H block comes last and makes the run exist
+//! footer  = MAGIC, u64 place of the I block (index) that comes before it
+//! ```
+//! All numbers are little-endian. Payloads but the dictionary are zstd frames. The first run's blocks are the dictionary (a D
+//! block) of all that follow: runs of one campaign have nearly the same head, and tables of the same names.
+//!
+//! Invariants:
+//! - A run is in a segment if and only if its H block is whole. A writer that was killed leaves a torn tail; readers stop in
+//!   front of it, and the next writer cuts it off.
+//! - A closed segment (with a footer) never changes, so it may be copied, moved, or kept in object storage.
+//! - One writer has a segment to itself. Two commands, threads of other processes, shards: each has its own.
+//! - A reader verifies the SHA-256 of each block before it uses the payload.
+
+use super::answers::Packed;
+use core::fmt;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use zstd::bulk::{Compressor, Decompressor};
+use zstd::dict::{DecoderDictionary, EncoderDictionary};
+
+/// How a segment begins: its name and the version of this format.
+pub const HEADER: [u8; 16] = *b"sojourn runs\x00\x00\x00\x01";
+/// How a footer begins.
+const MAGIC: [u8; 8] = *b"runs end";
+/// Bytes of a footer.
+const FOOTER: u64 = 16;
+/// Bytes of a block before its payload.
+const BLOCK: u64 = 40;
+/// The extension of segments.
+pub const EXTENSION: &str = "runs";
+/// Bytes of the dictionary at most; zstd searches no further back at this level.
+const MOST_DICTIONARY: usize = 112 << 10;
+/// Bytes that a block may unpack to.
+const MOST_UNPACKED: usize = 1 << 30;
+/// zstd's level: its default. A higher one took three times as long for a tenth of the size.
+const LEVEL: i32 = 3;
+
+const DICTIONARY: u8 = b'D';
+const TABLES: u8 = b'T';
+const ANSWERS: u8 = b'A';
+const HEAD: u8 = b'H';
+const INDEX: u8 = b'I';
+
+/// Why a segment could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum SegmentError {
+    /// The system refused.
+    #[error("{}: {error}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// The system refused to write.
+    #[error("{} could not be written: {error}", path.display())]
+    NotWritten {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A block is not as it was written.
+    #[error("{} is damaged at byte {at}: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The block's place.
+        at: u64,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// The file is no segment of this version.
+    #[error("{} is not a segment that this version reads", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl SegmentError {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        match self {
+            Self::Io { path, .. }
+            | Self::NotWritten { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::Foreign { path } => path,
+        }
+    }
+}
+
+/// Where a block is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Place {
+    at: u64,
+    length: u32,
+}
+
+/// A run of a segment, as the index has it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// The run's name: its label made safe for file systems, and its digest.
+    pub name: String,
+    /// What is asked of a run before its head is read: labels, seed, cell.
+    pub brief: Brief,
+    head: Place,
+    answers: Place,
+    tables: Place,
+}
+
+impl Entry {
+    /// Bytes that the run takes.
+    pub fn bytes(&self) -> u64 {
+        let blocks = [self.head, self.answers, self.tables];
+        blocks.iter().map(|place| BLOCK + u64::from(place.length)).sum()
+    }
+}
+
+/// What the index says of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Brief {
+    /// The experiment's name.
+    pub experiment: String,
+    /// (axis, label).
+    pub labels: Vec<(String, String)>,
+    /// The seed.
+    pub seed: u64,
+    /// The hash of all but the seed: runs with the same are seeds of one cell.
+    pub cell: String,
+    /// The engine.
+    pub engine: String,
+    /// The build, and on Linux the kernel and the plan.
+    pub version: String,
+    /// Which run of this scenario and seed it is, from 1.
+    #[serde(default = "first")]
+    pub repetition: u32,
+    /// How much of the run is stored ([`Keep`](super::Keep)).
+    pub keep: String,
+    /// The names of the stored tables.
+    pub tables: Vec<String>,
+}
+
+const fn first() -> u32 {
+    1
+}
+
+/// The content of an index block.
+#[derive(Default, Debug, Serialize, Deserialize)]
+struct Index {
+    entries: Vec<Entry>,
+    /// Shapes of answers, each once.
+    shapes: Vec<String>,
+    /// The shape of each run's answers.
+    shape_of: Vec<u32>,
+    /// A second copy of the dictionary: without it a flipped bit in the first would cost all runs.
+    copy: Option<Place>,
+}
+
+fn digest(kind: u8, payload: &[u8]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update([kind]);
+    hash.update(payload);
+    hash.finalize().into()
+}
+
+fn json<T: Serialize>(value: &T) -> Vec<u8> {
+    serde_json::to_vec(value).expect("texts and numbers")
+}
+
+/// A run that is ready to be appended: compressed when it is, because only the segment knows the dictionary.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// The run's name.
+    pub name: String,
+    /// For the index.
+    pub brief: Brief,
+    /// JSON.
+    pub head: Vec<u8>,
+    /// The answers; nothing for an imported run: its tables answer questions.
+    pub answers: Option<Packed>,
+    /// As [`encode`](super::tables::encode) has them.
+    pub tables: Vec<u8>,
+}
+
+impl Stored {
+    /// The run as one text of bytes, to be sent to whoever writes the segment.
+    pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        let parts = [
+            self.name.as_bytes().to_vec(),
+            json(&self.brief),
+            self.head.clone(),
+            pack_answers(self.answers.as_ref()),
+            self.tables.clone(),
+        ];
+        let mut out = Vec::new();
+        for part in parts {
+            out.extend_from_slice(&(part.len() as u32).to_le_bytes());
+            out.extend_from_slice(&part);
+        }
+        zstd::bulk::compress(&out, 1)
+    }
+
+    /// The run of these bytes; `None` if they are not as [`Stored::to_bytes`] makes them.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let bytes = match bytes {
+            [0x28, 0xB5, 0x2F, 0xFD, ..] => &zstd::bulk::decompress(bytes, MOST_UNPACKED).ok()?,
+            // Whoever sends few bytes need not pack them.
+            plain => plain,
+        };
+        let mut rest = bytes;
+        let mut part = || {
+            let (length, after) = rest.split_first_chunk::<4>()?;
+            let (own, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+            rest = after;
+            Some(own)
+        };
+        Some(Self {
+            name: String::from_utf8(part()?.to_vec()).ok()?,
+            brief: serde_json::from_slice(part()?).ok()?,
+            head: part()?.to_vec(),
+            answers: unpack_answers(part()?).ok()?,
+            tables: part()?.to_vec(),
+        })
+    }
+}
+
+fn pack_answers(answers: Option<&Packed>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let Some(answers) = answers else { return out };
+    for text in [&answers.shape, &answers.texts] {
+        out.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        out.extend_from_slice(text.as_bytes());
+    }
+    answers.values.iter().for_each(|value| out.extend_from_slice(&value.to_bits().to_le_bytes()));
+    out
+}
+
+/// Bytes that are no answers.
+struct Misfit;
+
+fn unpack_answers(bytes: &[u8]) -> Result<Option<Packed>, Misfit> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let text = |bytes: &mut &[u8]| -> Result<String, Misfit> {
+        let (length, rest) = bytes.split_first_chunk::<4>().ok_or(Misfit)?;
+        let length = u32::from_le_bytes(*length) as usize;
+        let (text, rest) = rest.split_at_checked(length).ok_or(Misfit)?;
+        *bytes = rest;
+        String::from_utf8(text.to_vec()).map_err(|_| Misfit)
+    };
+    let mut rest = bytes;
+    let (shape, texts) = (text(&mut rest)?, text(&mut rest)?);
+    let (values, left) = rest.as_chunks::<8>();
+    if !left.is_empty() {
+        return Err(Misfit);
+    }
+    let values = values.iter().map(|own| f64::from_le_bytes(*own)).collect();
+    Ok(Some(Packed { shape, values, texts }))
+}
+
+/// A run's three payloads, compressed with a segment's dictionary.
+#[derive(Debug)]
+pub struct Frames {
+    name: String,
+    brief: Brief,
+    shape: String,
+    payloads: [(u8, Vec<u8>); 3],
+}
+
+/// A segment's dictionary. Several threads may compress and unpack with it at a time.
+#[derive(Clone)]
+pub struct Dictionary(Arc<Prepared>);
+
+/// The bytes, and what zstd makes of them once.
+struct Prepared {
+    bytes: Vec<u8>,
+    encoder: OnceLock<EncoderDictionary<'static>>,
+    decoder: OnceLock<DecoderDictionary<'static>>,
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Dictionary({} bytes)", self.0.bytes.len())
+    }
+}
+
+impl Dictionary {
+    fn new(bytes: Vec<u8>) -> Self {
+        Self(Arc::new(Prepared { bytes, encoder: OnceLock::new(), decoder: OnceLock::new() }))
+    }
+
+    /// A dictionary from the first run of a segment.
+    pub fn of(run: &Stored) -> Self {
+        let answers = pack_answers(run.answers.as_ref());
+        let room = MOST_DICTIONARY.saturating_sub(run.head.len() + answers.len());
+        let tables = &run.tables[..run.tables.len().min(room)];
+        let bytes = [tables, &answers, &run.head].concat();
+        let from = bytes.len().saturating_sub(MOST_DICTIONARY);
+        Self::new(bytes[from..].to_vec())
+    }
+
+    /// Whether both are the same.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn encoder(&self) -> &EncoderDictionary<'static> {
+        self.0.encoder.get_or_init(|| EncoderDictionary::copy(&self.0.bytes, LEVEL))
+    }
+
+    fn decoder(&self) -> &DecoderDictionary<'static> {
+        self.0.decoder.get_or_init(|| DecoderDictionary::copy(&self.0.bytes))
+    }
+
+    /// Compresses a run.
+    pub fn compress(&self, run: &Stored) -> io::Result<Frames> {
+        let mut compressor = Compressor::with_prepared_dictionary(self.encoder())?;
+        let answers = pack_answers(run.answers.as_ref());
+        let mut frame = |kind, bytes: &[u8]| compressor.compress(bytes).map(|own| (kind, own));
+        let payloads =
+            [frame(TABLES, &run.tables)?, frame(ANSWERS, &answers)?, frame(HEAD, &run.head)?];
+        Ok(Frames {
+            name: run.name.clone(),
+            brief: run.brief.clone(),
+            shape: run.answers.as_ref().map_or(String::new(), |own| own.shape.clone()),
+            payloads,
+        })
+    }
+}
+
+/// The file of a segment with its dictionary: what reading a run needs.
+#[derive(Debug)]
+struct Source {
+    path: PathBuf,
+    file: File,
+    dictionary: Option<Dictionary>,
+}
+
+impl Source {
+    fn io(&self, error: io::Error) -> SegmentError {
+        SegmentError::NotWritten { path: self.path.clone(), error }
+    }
+
+    fn damaged(&self, at: u64, why: &'static str) -> SegmentError {
+        SegmentError::Damaged { path: self.path.clone(), at, why }
+    }
+
+    /// The block that begins at a byte, if all of it is in the file.
+    fn header(&self, at: u64, length: u64) -> Option<(Place, u8)> {
+        let mut header = [0; 8];
+        self.file.read_exact_at(&mut header, at).ok()?;
+        let (size, rest) = header.split_first_chunk::<4>()?;
+        let place = Place { at, length: u32::from_le_bytes(*size) };
+        let ends = at.checked_add(BLOCK)?.checked_add(u64::from(place.length))?;
+        (ends <= length).then_some((place, rest[0]))
+    }
+
+    /// The payload of a block, verified.
+    fn payload(&self, place: Place, kind: u8) -> Result<Vec<u8>, SegmentError> {
+        let mut header = [0; BLOCK as usize];
+        let mut payload = vec![0; place.length as usize];
+        let io = |error| match error {
+            error if io::Error::kind(&error) == io::ErrorKind::UnexpectedEof => {
+                self.damaged(place.at, "it ends early")
+            }
+            error => SegmentError::Io { path: self.path.clone(), error },
+        };
+        self.file.read_exact_at(&mut header, place.at).map_err(io)?;
+        self.file.read_exact_at(&mut payload, place.at + BLOCK).map_err(io)?;
+        let stated = place.length.to_le_bytes();
+        let same = header[..4] == stated && header[4..8] == [kind, 0, 0, 0];
+        if !same || header[8..] != digest(kind, &payload) {
+            return Err(self.damaged(place.at, CHECKSUM));
+        }
+        Ok(payload)
+    }
+
+    fn unpacked(&self, place: Place, kind: u8) -> Result<Vec<u8>, SegmentError> {
+        let payload = self.payload(place, kind)?;
+        let wrong = |_| self.damaged(place.at, "it cannot be unpacked");
+        let Some(dictionary) = &self.dictionary else {
+            return Err(self.damaged(place.at, "its segment has no dictionary"));
+        };
+        let mut own =
+            Decompressor::with_prepared_dictionary(dictionary.decoder()).map_err(wrong)?;
+        let size = zstd::zstd_safe::get_frame_content_size(&payload).ok().flatten();
+        let size = size.and_then(|size| usize::try_from(size).ok()).filter(|s| *s <= MOST_UNPACKED);
+        let size = size.ok_or_else(|| self.damaged(place.at, "it cannot be unpacked"))?;
+        own.decompress(&payload, size).map_err(wrong)
+    }
+}
+
+/// Reads the runs of a segment, whether it is still written or not.
+pub trait ReadRun {
+    /// The head of a run: JSON.
+    fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError>;
+
+    /// The answers of a run; `None` if it was stored without.
+    fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError>;
+
+    /// The tables of a run, as [`decode`](super::tables::decode) takes them.
+    fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError>;
+
+    /// The whole run, to be appended elsewhere.
+    fn stored(&self, entry: &Entry) -> Result<Stored, SegmentError> {
+        Ok(Stored {
+            name: entry.name.clone(),
+            brief: entry.brief.clone(),
+            head: self.head(entry)?,
+            answers: self.answers(entry)?,
+            tables: self.tables(entry)?,
+        })
+    }
+}
+
+impl ReadRun for Source {
+    fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
+        self.unpacked(entry.head, HEAD)
+    }
+
+    fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError> {
+        let bytes = self.unpacked(entry.answers, ANSWERS)?;
+        let wrong = || self.damaged(entry.answers.at, "its answers are not as they are written");
+        unpack_answers(&bytes).map_err(|Misfit| wrong())
+    }
+
+    fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
+        self.unpacked(entry.tables, TABLES)
+    }
+}
+
+/// A segment that runs are appended to.
+#[derive(Debug)]
+pub struct Writer {
+    source: Source,
+    end: u64,
+    index: Index,
+    shapes: HashMap<String, u32>,
+}
+
+impl Writer {
+    /// Begins a segment at a path where nothing is yet.
+    pub fn create(path: &Path) -> Result<Self, SegmentError> {
+        let file = File::options().read(true).write(true).create_new(true).open(path);
+        let wrapped = |error| SegmentError::NotWritten { path: path.to_owned(), error };
+        let mut own = Self {
+            source: Source {
+                path: path.to_owned(),
+                file: file.map_err(wrapped)?,
+                dictionary: None,
+            },
+            end: 0,
+            index: Index::default(),
+            shapes: HashMap::new(),
+        };
+        own.write(&HEADER)?;
+        Ok(own)
+    }
+
+    /// Writes at the end; what could not be written as a whole is cut off again.
+    fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
+        if let Err(error) = self.source.file.write_all_at(bytes, self.end) {
+            // A cut that fails leaves a torn tail, which readers pass over.
+            let _ = self.source.file.set_len(self.end);
+            return Err(self.source.io(error));
+        }
+        self.end += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn block(out: &mut Vec<u8>, start: u64, kind: u8, payload: &[u8]) -> Place {
+        let place = Place { at: start + out.len() as u64, length: payload.len() as u32 };
+        out.extend_from_slice(&place.length.to_le_bytes());
+        out.extend_from_slice(&[kind, 0, 0, 0]);
+        out.extend_from_slice(&digest(kind, payload));
+        out.extend_from_slice(payload);
+        place
+    }
+
+    /// The dictionary to compress the next runs with; the first run that asks gives it.
+    pub fn dictionary(&mut self, first: &Stored) -> Result<Dictionary, SegmentError> {
+        if let Some(dictionary) = &self.source.dictionary {
+            return Ok(dictionary.clone());
+        }
+        let dictionary = Dictionary::of(first);
+        let mut out = Vec::new();
+        Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes);
+        self.write(&out)?;
+        self.source.dictionary = Some(dictionary.clone());
+        Ok(dictionary)
+    }
+
+    /// Appends a run that was compressed with this segment's dictionary. It is in the segment, whole, or not at all.
+    pub fn append(&mut self, run: Frames) -> Result<(), SegmentError> {
+        let mut out = Vec::new();
+        let [tables, answers, head] =
+            run.payloads.map(|(kind, payload)| Self::block(&mut out, self.end, kind, &payload));
+        self.write(&out)?;
+        let next = self.index.shapes.len() as u32;
+        let shape = *self.shapes.entry(run.shape).or_insert_with_key(|shape| {
+            self.index.shapes.push(shape.clone());
+            next
+        });
+        self.index.entries.push(Entry { name: run.name, brief: run.brief, head, answers, tables });
+        self.index.shape_of.push(shape);
+        Ok(())
+    }
+
+    /// Compresses and appends a run.
+    pub fn put(&mut self, run: &Stored) -> Result<(), SegmentError> {
+        let dictionary = self.dictionary(run)?;
+        let frames = dictionary.compress(run).map_err(|error| self.source.io(error))?;
+        self.append(frames)
+    }
+
+    /// The runs so far.
+    pub fn entries(&self) -> &[Entry] {
+        &self.index.entries
+    }
+
+    /// Reads the runs that were appended.
+    pub fn read(&self) -> &dyn ReadRun {
+        &self.source
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.source.path
+    }
+
+    /// Bytes so far.
+    pub const fn bytes(&self) -> u64 {
+        self.end
+    }
+
+    /// Hands what was written to the disk: a power cut after it loses nothing.
+    pub fn sync(&self) -> Result<(), SegmentError> {
+        self.source.file.sync_data().map_err(|error| self.source.io(error))
+    }
+
+    /// Writes the index and the footer; the segment never changes after that. A segment without runs is removed.
+    pub fn close(mut self) -> Result<(), SegmentError> {
+        if self.index.entries.is_empty() {
+            let removed = std::fs::remove_file(&self.source.path);
+            return removed.map_err(|error| self.source.io(error));
+        }
+        if let Some(dictionary) = self.source.dictionary.clone() {
+            let mut out = Vec::new();
+            self.index.copy =
+                Some(Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes));
+            self.write(&out)?;
+        }
+        let payload =
+            zstd::bulk::compress(&json(&self.index), LEVEL).map_err(|e| self.source.io(e))?;
+        let mut out = Vec::new();
+        let place = Self::block(&mut out, self.end, INDEX, &payload);
+        out.extend_from_slice(&MAGIC);
+        out.extend_from_slice(&place.at.to_le_bytes());
+        self.write(&out)?;
+        self.sync()
+    }
+
+    /// Takes over the segment of a writer that was killed: cuts off its torn tail and goes on behind the last whole run.
+    pub fn recover(path: &Path) -> Result<Self, SegmentError> {
+        let reader = Reader::open(path)?;
+        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let file = File::options().read(true).write(true).open(path).map_err(wrapped)?;
+        file.set_len(reader.end).map_err(wrapped)?;
+        let shapes = reader.index.shapes.iter().cloned().zip(0..).collect();
+        let source = Source { file, ..reader.source };
+        Ok(Self { source, end: reader.end, index: reader.index, shapes })
+    }
+}
+
+/// A segment to read from.
+#[derive(Debug)]
+pub struct Reader {
+    source: Source,
+    /// Where the whole runs end.
+    end: u64,
+    closed: bool,
+    index: Index,
+    /// Blocks that a scan passed over, and what is wrong with them.
+    damages: Vec<SegmentError>,
+}
+
+impl Reader {
+    /// Opens a segment: by its footer, or block by block if its writer has not closed it.
+    pub fn open(path: &Path) -> Result<Self, SegmentError> {
+        let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
+        let file = {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            // A link, a pipe or a device instead of a segment is not followed, waited for or read.
+            const NOFOLLOW: i32 = 0o400_000;
+            const NONBLOCK: i32 = 0o4000;
+            let flags = NOFOLLOW | NONBLOCK;
+            File::options().read(true).custom_flags(flags).open(path).map_err(wrapped)?
+        };
+        let about = file.metadata().map_err(wrapped)?;
+        let mut header = [0; HEADER.len()];
+        let foreign = || SegmentError::Foreign { path: path.to_owned() };
+        if !about.is_file() || file.read_exact_at(&mut header, 0).is_err() || header != HEADER {
+            return Err(foreign());
+        }
+        let source = Source { path: path.to_owned(), file, dictionary: None };
+        let end = HEADER.len() as u64;
+        let index = Index::default();
+        let mut own = Self { source, end, closed: false, index, damages: Vec::new() };
+        own.source.dictionary = own.first(about.len());
+        match own.footer(about.len()) {
+            Some(place) => match own.read_index(place) {
+                Ok(index) => {
+                    if own.source.dictionary.is_none() {
+                        own.take_copy(index.copy)?;
+                    }
+                    (own.index, own.end, own.closed) = (index, place.at, true);
+                }
+                // The runs are whole: the next command that adds runs writes the index again.
+                Err(error) => {
+                    own.scan(place.at);
+                    own.damages.push(error);
+                }
+            },
+            None => own.scan(about.len()),
+        }
+        Ok(own)
+    }
+
+    fn read_index(&self, place: Place) -> Result<Index, SegmentError> {
+        let wrong = || self.source.damaged(place.at, "its index is not as it is written");
+        let payload = self.source.payload(place, INDEX)?;
+        let bytes = zstd::bulk::decompress(&payload, MOST_UNPACKED).map_err(|_| wrong())?;
+        let index: Index = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
+        let fits = index.shape_of.len() == index.entries.len();
+        if fits { Ok(index) } else { Err(wrong()) }
+    }
+
+    /// The index block that a footer names; `None` if the file has no whole footer.
+    fn footer(&self, length: u64) -> Option<Place> {
+        let mut footer = [0; FOOTER as usize];
+        self.source.file.read_exact_at(&mut footer, length.checked_sub(FOOTER)?).ok()?;
+        let (magic, at) = footer.split_first_chunk::<8>()?;
+        let at = u64::from_le_bytes(at.try_into().ok()?);
+        let (place, kind) = self.source.header(at, length)?;
+        let ends = at + BLOCK + u64::from(place.length) + FOOTER;
+        (*magic == MAGIC && kind == INDEX && ends == length).then_some(place)
+    }
+
+    /// The dictionary at the beginning; `None` if it is damaged, or its writer was killed while it wrote it.
+    fn first(&mut self, length: u64) -> Option<Dictionary> {
+        let (place, kind) = self.source.header(self.end, length)?;
+        let payload = self.source.payload(place, DICTIONARY);
+        match (kind, payload) {
+            (DICTIONARY, Ok(payload)) => {
+                self.end = place.at + BLOCK + u64::from(place.length);
+                Some(Dictionary::new(payload))
+            }
+            (DICTIONARY, Err(error)) if place.at + BLOCK + u64::from(place.length) < length => {
+                self.damages.push(error);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// The second copy of the dictionary.
+    fn take_copy(&mut self, place: Option<Place>) -> Result<(), SegmentError> {
+        let start = self.end;
+        let place = place.ok_or_else(|| self.source.damaged(start, CHECKSUM))?;
+        self.source.dictionary = Some(Dictionary::new(self.source.payload(place, DICTIONARY)?));
+        Ok(())
+    }
+
+    /// Finds the whole runs in front of a byte. A run with a damaged block is passed over; a torn tail ends the search.
+    fn scan(&mut self, length: u64) {
+        let mut at = self.end;
+        let mut shapes: HashMap<String, u32> = HashMap::new();
+        while self.source.dictionary.is_some() {
+            let mut places = Vec::new();
+            for kind in [TABLES, ANSWERS, HEAD] {
+                match self.source.header(at, length) {
+                    Some((place, found)) if found == kind => {
+                        at += BLOCK + u64::from(place.length);
+                        places.push(place);
+                    }
+                    _ => return,
+                }
+            }
+            let &[tables, answers, head] = places.as_slice() else { return };
+            match self.scanned(answers, head) {
+                Ok((found, shape)) => {
+                    let next = shapes.len() as u32;
+                    let shape = *shapes.entry(shape).or_insert_with_key(|shape| {
+                        self.index.shapes.push(shape.clone());
+                        next
+                    });
+                    self.index.shape_of.push(shape);
+                    let HeadOfScan { name, brief } = found;
+                    self.index.entries.push(Entry { name, brief, head, answers, tables });
+                }
+                // A tail that a power cut tore may have its length but not its bytes.
+                Err(_) if at >= length => return,
+                Err(error) => self.damages.push(error),
+            }
+            self.end = at;
+        }
+    }
+
+    /// The name and the index entry of a run, and the shape of its answers.
+    fn scanned(&self, answers: Place, head: Place) -> Result<(HeadOfScan, String), SegmentError> {
+        let wrong = |place: Place| self.source.damaged(place.at, "it is not as it is written");
+        let text = self.source.unpacked(head, HEAD)?;
+        let found = serde_json::from_slice(&text).map_err(|_| wrong(head))?;
+        let packed = unpack_answers(&self.source.unpacked(answers, ANSWERS)?);
+        let packed = packed.map_err(|Misfit| wrong(answers))?;
+        Ok((found, packed.map_or(String::new(), |packed| packed.shape)))
+    }
+
+    /// The runs.
+    pub fn entries(&self) -> &[Entry] {
+        &self.index.entries
+    }
+
+    /// Whether all that was written can be read: by its index, with its dictionary.
+    pub fn is_whole(&self) -> bool {
+        self.closed && self.damages.is_empty()
+    }
+
+    /// Whether its writer has closed it.
+    pub const fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Reads the segment's runs.
+    pub fn read(&self) -> &dyn ReadRun {
+        &self.source
+    }
+
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.source.path
+    }
+
+    /// Damaged blocks that were passed over when the segment was opened.
+    pub fn faults(&self) -> &[SegmentError] {
+        &self.damages
+    }
+
+    /// Compares every byte with what was written: the faults, each with the run that it is in, if it is in one.
+    pub fn verify(&self) -> Vec<(Option<String>, String)> {
+        let mut faults: Vec<_> = self.damages.iter().map(|own| (None, own.to_string())).collect();
+        for entry in self.entries() {
+            let read = self.source.head(entry).map(drop);
+            let read = read.and_then(|()| self.source.answers(entry).map(drop));
+            if let Err(error) = read.and_then(|()| self.source.tables(entry).map(drop)) {
+                faults.push((Some(entry.name.clone()), error.to_string()));
+            }
+        }
+        if self.closed {
+            faults.extend(self.gap().map(|error| (None, error.to_string())));
+        }
+        faults
+    }
+
+    /// Blocks follow one another up to the index: a byte that no block has would go unnoticed. Also the dictionaries.
+    fn gap(&self) -> Option<SegmentError> {
+        let mut at = HEADER.len() as u64;
+        while at < self.end {
+            let Some((place, kind)) = self.source.header(at, self.end) else {
+                return Some(self.source.damaged(at, "a block is missing"));
+            };
+            if let Err(error) = self.source.payload(place, kind)
+                && kind == DICTIONARY
+            {
+                return Some(error);
+            }
+            at += BLOCK + u64::from(place.length);
+        }
+        None
+    }
+}
+
+const CHECKSUM: &str = "it has another SHA-256 than was written";
+
+/// What a scan reads of a head.
+#[derive(Deserialize)]
+struct HeadOfScan {
+    name: String,
+    brief: Brief,
+}
