@@ -180,7 +180,7 @@ def test_the_simulator_runs_every_scenario(experiments: dict[str, Experiment]) -
     scenarios = [_core.Scenario(json.dumps({**experiments[name].run_keys[0].scenario, **brief})) for name in names]
     seen: dict[str, int] = {}
 
-    def done(place: int, run: _core.Run | Exception) -> None:
+    def done(place: int, run: _core.Run | Exception | None) -> None:
         assert isinstance(run, _core.Run), run
         sent = pl.DataFrame(run.table("queues"))["sent_packets"].to_list()
         seen[names[place]] = max(sent, default=0) + len(run.table("pings"))

@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from in_pages import FEW, needs_chromium, needs_node, node, sojourn
-from sojourn.core.store import Folder, Record, record_files
-from sojourn.core.store.index import write
+from sojourn import _core
+from sojourn.core.store import Folder
 
 OTHER = FEW.replace('"few"', '"other"').replace("[axis.rtt]", "[axis.delay]").replace("seeds = 2", "seeds = 1")
 
@@ -32,16 +32,16 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     sojourn("report", "r", "-t", "runs", folder=folder)
     # The language refuses such a flow; a table that somebody else wrote may have it.
     store = Folder.open(folder / "r")
-    path = next(path for path in sorted(store.run_folders()) if "pfifo_20ms" in path.name)
-    record = Record(path)
+    record = next(record for record in store.records() if "pfifo_20ms" in record.name)
+    key, command = record.key, record.head["command"]
     tables = {name: record.table(name) for name in record.tables}
     flow = pl.col("flow").cast(pl.String)
     tables["flows"] = tables["flows"].with_columns(
         pl.when(flow == "two").then(pl.lit(HOSTILE)).otherwise(flow).cast(pl.Categorical).alias("flow")
     )
-    for name, content in record_files(record.key, record.head["command"], tables).items():
-        (path / name).write_bytes(content)
-    write(store.path, store.run_folders())
+    _core.Store.remove(store.path / "segments", {record.name})
+    with Folder.create(store.path, version=store.version, command=command) as again:
+        again.add(key, tables, command=command)
     return store.path
 
 

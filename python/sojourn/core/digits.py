@@ -13,6 +13,7 @@ DIGITS: Final = 15
 def rounded(frame: "pl.DataFrame") -> "pl.DataFrame":
     """Return a frame whose numbers have at most 15 significant digits when they are written.
 
+    >>> import polars as pl
     >>> rounded(pl.DataFrame({"a": [1.0000000000000002e-6, 0.1 + 0.2, float("nan")]}))["a"].to_list()
     [1e-06, 0.3, nan]
     """
