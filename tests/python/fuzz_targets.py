@@ -128,7 +128,7 @@ def _command(words: Sequence[str]) -> None:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         try:
             app(list(words), standalone_mode=False)
-        except (SystemExit, typer.Exit, click.exceptions.ClickException):
+        except (SystemExit, typer.Exit, click.exceptions.ClickException, SojournError):
             return
 
 

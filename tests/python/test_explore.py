@@ -215,7 +215,9 @@ def test_a_run_is_told_with_its_command(asking: Asking) -> None:
 def test_imported_data_lie_over_ours(of_own: Asking, folder: Path) -> None:
     # Of one queue, whose name a file can have.
     others = {name for name in Folder.open(folder).store.names() if "pfifo_20ms" not in name}
-    _core.Store.remove(folder / "segments", others)
+    with Folder.open(folder).locked():
+        _core.Store.remove(folder / "segments", others)
+        Folder.open(folder).count(len(Folder.open(folder).store))
     in_pages.sojourn("export", "flent", folder, folder=folder.parent)
     in_pages.sojourn("import", *sorted((folder / "flent").glob("*.flent.gz")), "-o", folder, folder=folder.parent)
     runs = of_own.runs()

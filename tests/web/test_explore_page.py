@@ -40,6 +40,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pl.when(flow == "two").then(pl.lit(HOSTILE)).otherwise(flow).cast(pl.Categorical).alias("flow")
     )
     _core.Store.remove(store.path / "segments", {record.name})
+    # The run comes back with its other table before anybody reads the folder.
     with Folder.create(store.path, version=store.version, command=command) as again:
         again.add(key, tables, command=command)
     return store.path

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
     use sojourn_model::example::scenario as example;
 
-    fn told(words: &str) -> String {
+    fn answer(words: &str) -> String {
         match actions(words, &example()) {
             Ok(actions) => {
                 let one = |a: &Action| format!("{}: {a}", a.element().unwrap_or(""));
@@ -233,17 +233,17 @@ mod tests {
 
     #[test]
     fn words_become_actions() {
-        assert_eq!(told("rate 10mbit"), "first.down.qdisc: rate 10Mbit");
-        assert_eq!(told(" qdisc  pie ecn "), "first.down.qdisc: replace pie ecn");
-        assert_eq!(told("rtt 10ms").split(';').count(), 2);
+        assert_eq!(answer("rate 10mbit"), "first.down.qdisc: rate 10Mbit");
+        assert_eq!(answer(" qdisc  pie ecn "), "first.down.qdisc: replace pie ecn");
+        assert_eq!(answer("rtt 10ms").split(';').count(), 2);
     }
 
     #[test]
     fn words_that_are_wrong_are_named_with_what_would_be_right() {
-        assert_eq!(told("rat 1mbit"), "error there is no setting \"rat\": did you mean rate?");
-        assert!(told("colour red").contains("there are rate RATE, up RATE"));
-        assert!(told("rate").starts_with("error rate needs a value"));
-        assert!(told("rate fast").starts_with("error rate fast: "));
+        assert_eq!(answer("rat 1mbit"), "error there is no setting \"rat\": did you mean rate?");
+        assert!(answer("colour red").contains("there are rate RATE, up RATE"));
+        assert!(answer("rate").starts_with("error rate needs a value"));
+        assert!(answer("rate fast").starts_with("error rate fast: "));
     }
 
     /// The door over a real socket: mode 0600, answers, and gone when it closes.

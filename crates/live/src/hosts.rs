@@ -59,7 +59,7 @@ struct Shared {
 }
 
 /// What the thread saw.
-enum Saw {
+enum Report {
     Started(usize, Time),
     Ended(usize, Time, String),
     Ping(usize, PingSample),
@@ -67,7 +67,7 @@ enum Saw {
 }
 
 /// What the thread is to do.
-enum Told {
+enum Command {
     Start(usize),
     Stop(usize),
     End,
@@ -81,8 +81,8 @@ pub(crate) struct Kernel<'a> {
     signals: Vec<(u64, u64)>,
     /// Packets of each flow that the path had dropped when an interval ended.
     dropped: Vec<u64>,
-    saw: Receiver<Saw>,
-    told: Sender<Told>,
+    saw: Receiver<Report>,
+    commands: Sender<Command>,
     /// Becomes readable when the thread saw something; and when it gets an order.
     news: Arc<OwnedFd>,
     orders: Arc<OwnedFd>,
@@ -122,14 +122,14 @@ impl<'a> Kernel<'a> {
         let of = |why: Errno| Failure::of("an eventfd", why);
         let (news, orders) = (event().map_err(of)?, event().map_err(of)?);
         let (sees, saw) = channel();
-        let (told, hears) = channel();
+        let (commands, inbox) = channel();
         let failure = Arc::new(Mutex::new(None));
         let mut thread = Thread {
             clock,
             runs,
             sees,
             news: Arc::clone(&news),
-            hears,
+            inbox,
             orders: Arc::clone(&orders),
             buffer: vec![0; CHUNK],
         };
@@ -142,7 +142,7 @@ impl<'a> Kernel<'a> {
         });
         let thread = Some(thread.map_err(|why| Failure::of("a thread", why))?);
         let (signals, dropped) = (vec![(0, 0); flows.len()], vec![0; flows.len()]);
-        Ok(Self { scenario, flows, signals, dropped, saw, told, news, orders, thread, failure })
+        Ok(Self { scenario, flows, signals, dropped, saw, commands, news, orders, thread, failure })
     }
 
     fn note_drops(&mut self, topology: &Topology<Packet>) {
@@ -151,9 +151,9 @@ impl<'a> Kernel<'a> {
         }
     }
 
-    fn tell(&self, what: Told) {
+    fn send(&self, command: Command) {
         // The thread may have failed; `act` reports that.
-        let _ = self.told.send(what);
+        let _ = self.commands.send(command);
         let _ = rustix::io::write(&*self.orders, &1_u64.to_ne_bytes());
     }
 
@@ -161,16 +161,16 @@ impl<'a> Kernel<'a> {
         for saw in self.saw.try_iter() {
             let name = |number: usize| self.scenario.flows[number].name.as_str();
             match saw {
-                Saw::Started(number, at) => {
+                Report::Started(number, at) => {
                     recorder.event(at, "start", &format!("flow {}", name(number)), "");
                     recorder.flow_started(at, number);
                 }
-                Saw::Ended(number, at, how) => {
+                Report::Ended(number, at, how) => {
                     self.row(at, number, recorder);
                     recorder.event(at, "end", &format!("flow {}", name(number)), &how);
                 }
-                Saw::Ping(number, sample) => recorder.ping(name(number), &sample),
-                Saw::Complete(number, of) => recorder.completion(name(number), &of),
+                Report::Ping(number, sample) => recorder.ping(name(number), &sample),
+                Report::Complete(number, of) => recorder.completion(name(number), &of),
             }
         }
     }
@@ -202,7 +202,7 @@ impl<'a> Kernel<'a> {
 
 impl Drop for Kernel<'_> {
     fn drop(&mut self) {
-        self.tell(Told::End);
+        self.send(Command::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -263,14 +263,14 @@ impl Of for Kernel<'_> {
 
     fn switch(&mut self, _: Time, flow: &str, start: bool, _: &mut Recorder) {
         if let Some(number) = self.scenario.flows.iter().position(|f| f.name == flow) {
-            self.tell(if start { Told::Start(number) } else { Told::Stop(number) });
+            self.send(if start { Command::Start(number) } else { Command::Stop(number) });
         }
     }
 
     fn status(&mut self, _: Time, _: &Seen<'_>) {}
 
     fn finish(&mut self, end: Time, recorder: &mut Recorder, topology: &Topology<Packet>) {
-        self.tell(Told::End);
+        self.send(Command::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -444,7 +444,7 @@ impl Run {
         [sender, receiver.map(|fd| (fd.as_fd(), PollFlags::IN))]
     }
 
-    fn begin(&mut self, now: Time, tell: &mut dyn FnMut(Saw)) -> Result<(), Errno> {
+    fn begin(&mut self, now: Time, report: &mut dyn FnMut(Report)) -> Result<(), Errno> {
         if self.state != State::Waiting {
             return Ok(());
         }
@@ -455,7 +455,7 @@ impl Run {
                 _ => Ok(()),
             };
         }
-        self.is_there(now, tell);
+        self.is_there(now, report);
         match &mut self.kind {
             Sends::Udp { next, .. } | Sends::Ping { next, .. } => *next = now,
             Sends::Tcp { .. } => {}
@@ -463,20 +463,20 @@ impl Run {
         Ok(())
     }
 
-    fn is_there(&mut self, now: Time, tell: &mut dyn FnMut(Saw)) {
+    fn is_there(&mut self, now: Time, report: &mut dyn FnMut(Report)) {
         (self.state, self.began) = (State::Running, now);
-        tell(Saw::Started(self.number, now));
+        report(Report::Started(self.number, now));
         self.shared.is_running.store(true, Ordering::Release);
     }
 
     /// A connection that the kernel has given up, or that was refused, is the end of its flow alone.
-    fn end_on_error(&mut self, done: Result<(), Errno>, now: Time, tell: &mut dyn FnMut(Saw)) {
+    fn end_on_error(&mut self, done: Result<(), Errno>, now: Time, report: &mut dyn FnMut(Report)) {
         if let Err(why) = done {
-            self.end(now, &why.to_string(), tell);
+            self.end(now, &why.to_string(), report);
         }
     }
 
-    fn end(&mut self, now: Time, how: &str, tell: &mut dyn FnMut(Saw)) {
+    fn end(&mut self, now: Time, how: &str, report: &mut dyn FnMut(Report)) {
         if self.state == State::Ended {
             return;
         }
@@ -484,22 +484,22 @@ impl Run {
         self.state = State::Ended;
         self.shared.is_running.store(false, Ordering::Release);
         let how = if ran || how != "stopped" { how } else { "stopped before it started" };
-        tell(Saw::Ended(self.number, now, how.to_owned()));
+        report(Report::Ended(self.number, now, how.to_owned()));
         if let Sends::Tcp { total, .. } = &self.kind {
             if let (Some(bytes), true) = (*total, how != "finished") {
                 let (started, ended) = (self.began, Time::NEVER);
-                tell(Saw::Complete(self.number, Completion { started, bytes, ended }));
+                report(Report::Complete(self.number, Completion { started, bytes, ended }));
             }
             // What is not sent yet is not to be sent any more.
             let _ = sockopt::set_socket_linger(&self.shared.sender, Some(Duration::ZERO));
             let _ = rustix::net::shutdown(&self.shared.sender, Shutdown::Both);
             self.receiver = None;
         }
-        self.lost(now, tell);
+        self.lost(now, report);
     }
 
     /// Requests without a reply: those of the last round trips may be late, and are not lost.
-    fn lost(&mut self, now: Time, tell: &mut dyn FnMut(Saw)) {
+    fn lost(&mut self, now: Time, report: &mut dyn FnMut(Report)) {
         let Sends::Ping { ping, sent, .. } = &mut self.kind else { return };
         let patience = Span::from_millis(1000).max(ping.interval * 3);
         for (number, (at, answered)) in sent.iter_mut().enumerate() {
@@ -507,7 +507,7 @@ impl Run {
                 let lost = if *at + patience > now { "late" } else { "lost" };
                 let (there, back) = (Time::NEVER, Time::NEVER);
                 let number = number as u64;
-                tell(Saw::Ping(
+                report(Report::Ping(
                     self.number,
                     PingSample { at: *at, number, sent: *at, there, back, lost },
                 ));
@@ -520,12 +520,12 @@ impl Run {
         &mut self,
         now: Time,
         buffer: &mut [u8],
-        tell: &mut dyn FnMut(Saw),
+        report: &mut dyn FnMut(Report),
     ) -> Result<(), Errno> {
         if now >= self.stop {
-            self.end(now, "stopped", tell);
+            self.end(now, "stopped", report);
         } else if now >= self.start {
-            self.begin(now, tell)?;
+            self.begin(now, report)?;
         }
         if self.state != State::Running {
             return Ok(());
@@ -570,19 +570,19 @@ impl Run {
         ready: [bool; 2],
         clock: &Clock,
         buffer: &mut [u8],
-        tell: &mut dyn FnMut(Saw),
+        report: &mut dyn FnMut(Report),
     ) -> Result<(), Errno> {
         let now = clock.now();
         if ready[0] {
             if self.state == State::Connecting {
                 sockopt::socket_error(&self.shared.sender)??;
-                self.is_there(now, tell);
+                self.is_there(now, report);
             }
             self.send(buffer)?;
-            self.replies(clock, buffer, tell)?;
+            self.replies(clock, buffer, report)?;
         }
         if ready[1] {
-            self.receive(now, buffer, tell)?;
+            self.receive(now, buffer, report)?;
         }
         Ok(())
     }
@@ -616,7 +616,7 @@ impl Run {
         &mut self,
         clock: &Clock,
         buffer: &mut [u8],
-        tell: &mut dyn FnMut(Saw),
+        report: &mut dyn FnMut(Report),
     ) -> Result<(), Errno> {
         let Sends::Ping { sent, .. } = &mut self.kind else { return Ok(()) };
         loop {
@@ -633,7 +633,7 @@ impl Run {
                     if !core::mem::replace(answered, true) {
                         let (sent, there, number) = (*at, Time::NEVER, number as u64);
                         let sample = PingSample { at: back, number, sent, there, back, lost: "" };
-                        tell(Saw::Ping(self.number, sample));
+                        report(Report::Ping(self.number, sample));
                     }
                 }
                 Ok(_) => {}
@@ -647,7 +647,7 @@ impl Run {
         &mut self,
         now: Time,
         buffer: &mut [u8],
-        tell: &mut dyn FnMut(Saw),
+        report: &mut dyn FnMut(Report),
     ) -> Result<(), Errno> {
         let Some(receiver) = &self.receiver else { return Ok(()) };
         if let Sends::Tcp { listens: listens @ true, .. } = &mut self.kind {
@@ -667,9 +667,9 @@ impl Run {
                 Ok((_, 0)) if is_tcp => {
                     if let Sends::Tcp { total: Some(bytes), .. } = self.kind {
                         let of = Completion { started: self.began, bytes, ended: now };
-                        tell(Saw::Complete(self.number, of));
+                        report(Report::Complete(self.number, of));
                     }
-                    self.end(now, "finished", tell);
+                    self.end(now, "finished", report);
                     return Ok(());
                 }
                 Ok((_, length)) => {
@@ -700,9 +700,9 @@ fn configure(socket: &OwnedFd, tcp: &Tcp) -> Result<(), Errno> {
 struct Thread {
     clock: Clock,
     runs: Vec<Run>,
-    sees: Sender<Saw>,
+    sees: Sender<Report>,
     news: Arc<OwnedFd>,
-    hears: Receiver<Told>,
+    inbox: Receiver<Command>,
     orders: Arc<OwnedFd>,
     buffer: Vec<u8>,
 }
@@ -714,21 +714,21 @@ impl Thread {
             let ready = self.wait()?;
             let Self { clock, runs, sees, news, buffer, .. } = self;
             let mut is_news = false;
-            let mut tell = |saw| {
+            let mut report = |saw| {
                 is_news = true;
                 let _ = sees.send(saw);
             };
             let now = clock.now();
-            for told in self.hears.try_iter() {
-                match told {
-                    Told::Start(number) => {
-                        let begun = runs[number].begin(now, &mut tell);
-                        runs[number].end_on_error(begun, now, &mut tell);
+            for command in self.inbox.try_iter() {
+                match command {
+                    Command::Start(number) => {
+                        let begun = runs[number].begin(now, &mut report);
+                        runs[number].end_on_error(begun, now, &mut report);
                     }
-                    Told::Stop(number) => runs[number].end(now, "stopped", &mut tell),
-                    Told::End => {
+                    Command::Stop(number) => runs[number].end(now, "stopped", &mut report),
+                    Command::End => {
                         for run in runs {
-                            run.lost(now, &mut tell);
+                            run.lost(now, &mut report);
                         }
                         return Ok(());
                     }
@@ -736,12 +736,12 @@ impl Thread {
             }
             for (run, ready) in runs.iter_mut().zip(ready) {
                 if run.due() <= now {
-                    let done = run.tick(now, buffer, &mut tell);
-                    run.end_on_error(done, now, &mut tell);
+                    let done = run.tick(now, buffer, &mut report);
+                    run.end_on_error(done, now, &mut report);
                 }
                 if ready != [false, false] {
-                    let done = run.work(ready, clock, buffer, &mut tell);
-                    run.end_on_error(done, now, &mut tell);
+                    let done = run.work(ready, clock, buffer, &mut report);
+                    run.end_on_error(done, now, &mut report);
                 }
             }
             if is_news {

@@ -140,11 +140,11 @@ pub(crate) fn send(
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "the command is too long"));
     }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
-    let mut beside = SendAncillaryBuffer::new(&mut space);
+    let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !fds.is_empty() {
-        beside.push(SendAncillaryMessage::ScmRights(fds));
+        ancillary.push(SendAncillaryMessage::ScmRights(fds));
     }
-    sendmsg(socket, &[IoSlice::new(&text)], &mut beside, SendFlags::NOSIGNAL)?;
+    sendmsg(socket, &[IoSlice::new(&text)], &mut ancillary, SendFlags::NOSIGNAL)?;
     Ok(())
 }
 
@@ -154,10 +154,10 @@ pub(crate) fn receive<T: DeserializeOwned>(
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let mut text = vec![0; LONGEST];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_FDS))];
-    let mut beside = RecvAncillaryBuffer::new(&mut space);
+    let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let found = loop {
         let mut parts = [IoSliceMut::new(&mut text)];
-        match recvmsg(socket, &mut parts, &mut beside, RecvFlags::CMSG_CLOEXEC) {
+        match recvmsg(socket, &mut parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
             Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::CONNRESET) => return Ok(None),
             other => break other?,
@@ -167,7 +167,7 @@ pub(crate) fn receive<T: DeserializeOwned>(
         return Ok(None);
     }
     let mut fds = Vec::new();
-    for message in beside.drain() {
+    for message in ancillary.drain() {
         if let RecvAncillaryMessage::ScmRights(rights) = message {
             fds.extend(rights);
         }

@@ -13,7 +13,7 @@ use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::{RunError, WatchMany, refuse_capture, run_many as run_many_on};
 use sojourn_model::WordError;
 use sojourn_results::Run as Results;
-use sojourn_results::metrics::{Bounds, Expression, Frame, swing};
+use sojourn_results::metrics::{Bounds, Expression, Frame};
 use sojourn_store::answers::{Answers, checks, names};
 use sojourn_store::record::stored;
 use sojourn_store::{About, Keep, SegmentError, Segments};
@@ -30,9 +30,6 @@ type Measured = (f64, Windows);
 
 /// Where something was measured: after the first of these times, up to the second, in seconds.
 type Windows = Vec<(f64, f64)>;
-
-/// Flows, whether they alternate, the period and the window, in seconds.
-type Swinging = (Vec<String>, bool, f64, (f64, f64));
 
 /// A check: name, what came out, whether it holds, and where it looks.
 type Checked = (String, String, Option<bool>, Windows);
@@ -106,14 +103,6 @@ impl Run {
             Ok((value, seconds(&expression.windows(&frame))))
         };
         expressions.iter().map(value).collect()
-    }
-
-    /// The flows whose rates swing so slowly that the default window holds few of their periods, whether they alternate, the
-    /// period in seconds, and the window; None if none do.
-    fn swing(&self) -> Option<Swinging> {
-        let swing = swing(&Frame::new(&self.results))?;
-        let window = (swing.window.from, swing.window.to);
-        Some((swing.flows, swing.alternate, swing.period, window))
     }
 
     /// Why a metric has no value that the run could have had, and what to write so that it is recorded; None if that is
@@ -203,6 +192,9 @@ impl Shared {
     }
 }
 
+/// Results that a power cut may lose at most while others come without a pause.
+const UNSYNCED: u32 = 256;
+
 /// What came of a run.
 enum Outcome {
     Made(Results),
@@ -223,7 +215,6 @@ struct Kept {
     repetitions: Vec<u32>,
     /// By the run's place.
     warnings: Vec<Vec<String>>,
-    asks: Vec<String>,
 }
 
 impl Kept {
@@ -234,7 +225,7 @@ impl Kept {
         let keep = self.keep.get(index).copied().unwrap_or_default();
         let repetition = self.repetitions.get(index).copied().unwrap_or(1);
         let about = About { warnings, keep, repetition, ..self.about.clone() };
-        let answers = Answers::of(run, &self.asks);
+        let answers = Answers::of(run);
         self.segments.append(&stored(run, &version, &about, Some(&answers)))
     }
 }
@@ -245,13 +236,13 @@ impl Kept {
 /// `on_progress(seconds)` the simulated seconds of all runs together, some ten times a second; both are called on the calling
 /// thread. The first error of a callback, or an interrupt, ends the runs under way, hands out what had finished, and is raised.
 ///
-/// With `store`, the threads answer the usual questions and `asks`, append each run to it, and hand None to `on_done`; the
-/// heads say `command` and the run's `warnings`, and tables are kept as the run's `keep` says. Results are on the disk within a tenth
-/// of a second.
+/// With `store`, the threads answer the usual questions, append each run to it, and hand None to `on_done`; the
+/// heads say `command` and the run's `warnings`, and tables are kept as the run's `keep` says. Every tenth of a second without a
+/// result, and after every 256, results are handed to the disk.
 ///
 /// `captures` are folders, one a scenario, for the runs' packets, of each of which `snap_len` bytes are kept.
 #[pyfunction]
-#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep=Vec::new(), repetitions=Vec::new(), asks=Vec::new()))]
+#[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep=Vec::new(), repetitions=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_many(
     py: Python<'_>,
@@ -267,7 +258,6 @@ pub fn run_many(
     warnings: Vec<Vec<String>>,
     keep: Vec<String>,
     repetitions: Vec<u32>,
-    asks: Vec<String>,
 ) -> PyResult<()> {
     let kept = match &store {
         None => None,
@@ -278,7 +268,6 @@ pub fn run_many(
             keep: keep.iter().map(|word| store::keep(word)).collect::<PyResult<_>>()?,
             repetitions,
             warnings,
-            asks,
         }),
     };
     let scenarios: Vec<_> = scenarios.iter().map(|s| Arc::clone(s.resolved())).collect();
@@ -312,6 +301,7 @@ pub fn run_many(
             });
         });
         let mut failure: Option<PyErr> = None;
+        let mut unsynced = 0;
         loop {
             let next = py.detach(|| {
                 let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
@@ -335,8 +325,10 @@ pub fn run_many(
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
             };
+            unsynced += 1;
             let outcome = outcome.and_then(|()| match kept {
-                Some(kept) if idle => {
+                Some(kept) if idle || unsynced >= UNSYNCED => {
+                    unsynced = 0;
                     py.detach(|| kept.segments.sync()).map_err(|error| store_error(py, &error))
                 }
                 _ => Ok(()),

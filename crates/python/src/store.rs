@@ -10,9 +10,9 @@ use pyo3::types::{PyBytes, PyDict};
 use sojourn_model::Scenario as Resolved;
 use sojourn_results::{EngineId, Run as Results, schema};
 use sojourn_store::columns::{CELL, FLOW, QUEUE};
-use sojourn_store::{About, Answers as Own, Brief, Entry, Keep, ReadRun, SegmentError, Segments};
+use sojourn_store::{About, Answers as Own, Brief, Entry, Keep, SegmentError, Segments, Source};
 use sojourn_store::{Stored, identity, tables};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl Store {
         &self,
         py: Python<'_>,
         name: &str,
-        read: impl FnOnce(&dyn ReadRun, &Entry) -> Result<T, SegmentError>,
+        read: impl FnOnce(&Source, &Entry) -> Result<T, SegmentError>,
     ) -> PyResult<T> {
         match self.segments.with(name, read) {
             Some(found) => found.map_err(|error| store_error(py, &error)),
@@ -97,13 +97,13 @@ impl Store {
 
     /// The head of a run, JSON.
     fn head(&self, py: Python<'_>, name: &str) -> PyResult<String> {
-        let head = self.with(py, name, |own, entry| own.head(entry))?;
+        let head = self.with(py, name, Source::head)?;
         String::from_utf8(head).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// The answers of a run; None if it was stored without.
     fn answers(&self, py: Python<'_>, name: &str) -> PyResult<Option<Answers>> {
-        let Some(packed) = self.with(py, name, |own, entry| own.answers(entry))? else {
+        let Some(packed) = self.with(py, name, Source::answers)? else {
             return Ok(None);
         };
         let own = Own::unpack(&packed)
@@ -122,7 +122,7 @@ impl Store {
         version: String,
         wanted: Option<Vec<String>>,
     ) -> PyResult<Run> {
-        let bytes = self.with(py, name, |own, entry| own.tables(entry))?;
+        let bytes = self.with(py, name, Source::tables)?;
         let admits =
             |table: &str| wanted.as_ref().is_none_or(|wanted| wanted.iter().any(|w| w == table));
         let tables = tables::decode(&bytes, &admits)
@@ -182,28 +182,6 @@ impl Store {
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.segments.close()).map_err(|error| store_error(py, &error))
     }
-
-    /// The values of a metric that the stored answers of these runs have; None for a run that has it not.
-    fn look_up(
-        &self,
-        py: Python<'_>,
-        names: Vec<String>,
-        metric: &str,
-    ) -> PyResult<Vec<Option<f64>>> {
-        let read = || {
-            let mut places: HashMap<String, Option<usize>> = HashMap::new();
-            let value = |name: &String| {
-                let found = self.segments.with(name, |own, entry| own.answers(entry));
-                let Some(packed) = found.transpose()?.flatten() else { return Ok(None) };
-                let place = *places
-                    .entry(packed.shape)
-                    .or_insert_with_key(|shape| Own::place_in(shape, metric));
-                Ok(place.and_then(|place| packed.values.get(place).copied()))
-            };
-            names.iter().map(value).collect::<Result<Vec<_>, SegmentError>>()
-        };
-        py.detach(read).map_err(|error| store_error(py, &error))
-    }
 }
 
 /// The answers that a run was stored with.
@@ -255,16 +233,15 @@ impl Answers {
     }
 }
 
-/// How the tables of a fresh or imported run answer the usual questions; `asks` are answered, too.
+/// How the tables of a fresh or imported run answer the usual questions.
 #[pyfunction]
-#[pyo3(signature = (run, asks=Vec::new()))]
-pub fn answers_of(py: Python<'_>, run: &Run, asks: Vec<String>) -> Answers {
-    Answers { own: py.detach(|| Own::of(run.results(), &asks)) }
+pub fn answers_of(py: Python<'_>, run: &Run) -> Answers {
+    Answers { own: py.detach(|| Own::of(run.results())) }
 }
 
 /// A run in its stored form, for [`Store::append`]. An imported run has `imported`, JSON, and no answers.
 #[pyfunction]
-#[pyo3(signature = (run, version, *, command, warnings=Vec::new(), keep="all", asks=Vec::new(), imported=None, repetition=1, texts=BTreeMap::new()))]
+#[pyo3(signature = (run, version, *, command, warnings=Vec::new(), keep="all", imported=None, repetition=1, texts=BTreeMap::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn encode_run<'py>(
     py: Python<'py>,
@@ -273,7 +250,6 @@ pub fn encode_run<'py>(
     command: String,
     warnings: Vec<String>,
     keep: &str,
-    asks: Vec<String>,
     imported: Option<&str>,
     repetition: u32,
     texts: BTreeMap<String, String>,
@@ -283,7 +259,7 @@ pub fn encode_run<'py>(
     let imported = imported.map_err(|error| PyValueError::new_err(error.to_string()))?;
     let about = About { command, warnings, imported, keep, repetition, texts };
     let encoded = py.detach(|| {
-        let answers = about.imported.is_null().then(|| Own::of(run.results(), &asks));
+        let answers = about.imported.is_null().then(|| Own::of(run.results()));
         sojourn_store::record::stored(run.results(), version, &about, answers.as_ref()).to_bytes()
     });
     Ok(PyBytes::new(py, &encoded.map_err(|error| PyValueError::new_err(error.to_string()))?))

@@ -81,13 +81,11 @@ fn seconds(bounds: Bounds) -> (f64, f64) {
 }
 
 impl Answers {
-    /// Computes the answers of a run. `asks` are expressions to answer besides the usual ones; an expression that does not
-    /// fit the run is passed over.
-    pub fn of(run: &Run, asks: &[String]) -> Self {
+    /// Computes the answers of a run.
+    pub fn of(run: &Run) -> Self {
         let frame = Frame::new(run);
         let queues = queue_facts(run);
-        let mut wanted = usual(&run.scenario, &queues);
-        wanted.extend(asks.iter().cloned());
+        let wanted = usual(&run.scenario, &queues);
         let mut metrics: Vec<Answer> = Vec::with_capacity(wanted.len());
         let mut known = std::collections::HashSet::new();
         for metric in wanted {
@@ -95,9 +93,6 @@ impl Answers {
                 continue;
             }
             let Ok(expression) = Expression::parse(&metric) else { continue };
-            if !expression.unknown_names(&names(&run.scenario).of()).is_empty() {
-                continue;
-            }
             let value = expression.evaluate(&frame).map_or(f64::NAN, |v| v.value.number);
             let windows = expression.windows(&frame).into_iter().map(seconds).collect();
             metrics.push(Answer { metric, value, windows });
@@ -338,12 +333,6 @@ impl Answers {
             checks: texts.checks,
             remarks: texts.remarks,
         })
-    }
-
-    /// The place of a metric among a shape's values; `None` if it is not among them.
-    pub fn place_in(shape: &str, metric: &str) -> Option<usize> {
-        let shape: Shape = serde_json::from_str(shape).ok()?;
-        shape.metrics.iter().position(|(own, _)| own == metric)
     }
 }
 

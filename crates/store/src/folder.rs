@@ -5,7 +5,7 @@
 //! own; when that is full it is closed, and the next run begins another.
 
 use super::keep::Keep;
-use super::segment::{EXTENSION, Entry, ReadRun, Reader, SegmentError, Stored, Writer};
+use super::segment::{EXTENSION, Entry, Reader, SegmentError, Source, Stored, Writer};
 use std::collections::HashMap;
 use std::fs;
 use std::io;
@@ -14,6 +14,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A segment that has grown beyond this number of bytes is closed.
 pub const FULL: u64 = 64 << 20;
+
+/// Of this number of segments below [`SMALL`] the next command that adds runs makes one.
+pub const MANY: usize = 32;
+
+/// A small segment has fewer bytes.
+pub const SMALL: u64 = 1 << 20;
 
 /// The segments of a folder.
 #[derive(Debug)]
@@ -92,35 +98,54 @@ impl Segments {
 
     /// Opens them for adding, under the folder's lock: segments that killed writers left are cut behind their last whole run
     /// and closed; of those with a damaged index or block the readable runs are written again.
+    /// Many small segments, one for each of many commands, become one.
     pub fn open_to_add(folder: &Path) -> Result<Self, SegmentError> {
         let own = Self::open(folder)?;
-        if own.readers.iter().all(Reader::is_whole) {
+        let small: Vec<&Reader> =
+            own.readers.iter().filter(|own| own.is_whole() && own.bytes() < SMALL).collect();
+        let many = small.len() >= MANY;
+        if own.readers.iter().all(Reader::is_whole) && !many {
             return Ok(own);
         }
         for reader in own.readers.iter().filter(|reader| !reader.is_whole()) {
-            if reader.faults().is_empty() {
+            if reader.entries().is_empty() && reader.faults().is_empty() {
+                fs::remove_file(reader.path())
+                    .map_err(|error| SegmentError::Io { path: reader.path().to_owned(), error })?;
+            } else if reader.faults().is_empty() {
                 Writer::recover(reader.path())?.close()?;
             } else {
-                own.rewrite(reader, &|_| true)?;
+                own.rewrite(&[reader], &|_| true)?;
             }
+        }
+        if many {
+            own.rewrite(&small, &|_| true)?;
         }
         Self::open(folder)
     }
 
-    /// Writes the readable runs of a segment that are wanted into another, then removes it. After a kill in between both are
-    /// there, with the same runs, and no run is lost.
-    fn rewrite(&self, reader: &Reader, wanted: &dyn Fn(&str) -> bool) -> Result<(), SegmentError> {
+    /// Writes the readable runs of segments that are wanted into one other, then removes the segments. After a kill in between
+    /// both are there, with the same runs, and no run is lost.
+    fn rewrite(
+        &self,
+        readers: &[&Reader],
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<(), SegmentError> {
         let mut writer = Writer::create(&self.next()?)?;
-        for entry in reader.entries().iter().filter(|entry| wanted(&entry.name)) {
-            match reader.read().stored(entry) {
-                Ok(run) => writer.put(&run)?,
-                Err(SegmentError::Damaged { .. }) => {}
-                Err(other) => return Err(other),
+        for reader in readers {
+            for entry in reader.entries().iter().filter(|entry| wanted(&entry.name)) {
+                match reader.read().stored(entry) {
+                    Ok(run) => writer.put(&run)?,
+                    Err(SegmentError::Damaged { .. }) => {}
+                    Err(other) => return Err(other),
+                }
             }
         }
         writer.close()?;
-        let removed = fs::remove_file(reader.path());
-        removed.map_err(|error| SegmentError::Io { path: reader.path().to_owned(), error })
+        for reader in readers {
+            fs::remove_file(reader.path())
+                .map_err(|error| SegmentError::Io { path: reader.path().to_owned(), error })?;
+        }
+        Ok(())
     }
 
     /// The files of the segments, in the order in which they were begun.
@@ -156,7 +181,7 @@ impl Segments {
     }
 
     /// Reads something of the run of this name; `None` if there is none.
-    pub fn with<T>(&self, name: &str, read: impl FnOnce(&dyn ReadRun, &Entry) -> T) -> Option<T> {
+    pub fn with<T>(&self, name: &str, read: impl FnOnce(&Source, &Entry) -> T) -> Option<T> {
         let adding = self.adding();
         match adding.places.get(name)?.1 {
             Spot::Old(segment, entry) => {
@@ -290,7 +315,7 @@ impl Segments {
         let own = Self::open_to_add(folder)?;
         for reader in &own.readers {
             if reader.entries().iter().any(|entry| is_unwanted(&entry.name)) {
-                own.rewrite(reader, &|name| !is_unwanted(name))?;
+                own.rewrite(&[reader], &|name| !is_unwanted(name))?;
             }
         }
         for error in own.broken.iter().filter(|_| broken) {

@@ -22,6 +22,4 @@ pub use folder::Segments;
 pub use identity::Identity;
 pub use keep::Keep;
 pub use record::About;
-pub use segment::{
-    Brief, Dictionary, Entry, Frames, ReadRun, Reader, SegmentError, Stored, Writer,
-};
+pub use segment::{Brief, Dictionary, Entry, Frames, Reader, SegmentError, Source, Stored, Writer};

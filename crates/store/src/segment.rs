@@ -6,7 +6,7 @@
 //! run     = a T block (tables), an A block (answers), an H block (head): the H block comes last and makes the run exist
 //! footer  = MAGIC, u64 place of the I block (index) that comes before it
 //! ```
-//! All numbers are little-endian. Payloads but the dictionary are zstd frames. The first run's blocks are the dictionary (a D
+//! All numbers are little-endian. Payloads are zstd frames. The first run's blocks are the dictionary (a D
 //! block) of all that follow: runs of one campaign have nearly the same head, and tables of the same names.
 //!
 //! Invariants:
@@ -20,7 +20,6 @@ use super::answers::Packed;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
@@ -160,10 +159,6 @@ const fn first() -> u32 {
 #[derive(Default, Debug, Serialize, Deserialize)]
 struct Index {
     entries: Vec<Entry>,
-    /// Shapes of answers, each once.
-    shapes: Vec<String>,
-    /// The shape of each run's answers.
-    shape_of: Vec<u32>,
     /// A second copy of the dictionary: without it a flipped bit in the first would cost all runs.
     copy: Option<Place>,
 }
@@ -276,7 +271,6 @@ fn unpack_answers(bytes: &[u8]) -> Result<Option<Packed>, Misfit> {
 pub struct Frames {
     name: String,
     brief: Brief,
-    shape: String,
     payloads: [(u8, Vec<u8>); 3],
 }
 
@@ -332,24 +326,47 @@ impl Dictionary {
         let mut frame = |kind, bytes: &[u8]| compressor.compress(bytes).map(|own| (kind, own));
         let payloads =
             [frame(TABLES, &run.tables)?, frame(ANSWERS, &answers)?, frame(HEAD, &run.head)?];
-        Ok(Frames {
-            name: run.name.clone(),
-            brief: run.brief.clone(),
-            shape: run.answers.as_ref().map_or(String::new(), |own| own.shape.clone()),
-            payloads,
-        })
+        Ok(Frames { name: run.name.clone(), brief: run.brief.clone(), payloads })
     }
 }
 
-/// The file of a segment with its dictionary: what reading a run needs.
+/// The file of a segment with its dictionary: it reads runs, whether the segment is still written or not.
 #[derive(Debug)]
-struct Source {
+pub struct Source {
     path: PathBuf,
     file: File,
     dictionary: Option<Dictionary>,
 }
 
 impl Source {
+    /// The head of a run: JSON.
+    pub fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
+        self.unpacked(entry.head, HEAD)
+    }
+
+    /// The answers of a run; `None` if it was stored without.
+    pub fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError> {
+        let bytes = self.unpacked(entry.answers, ANSWERS)?;
+        let wrong = || self.damaged(entry.answers.at, "its answers are not as they are written");
+        unpack_answers(&bytes).map_err(|Misfit| wrong())
+    }
+
+    /// The tables of a run, as [`decode`](super::tables::decode) takes them.
+    pub fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
+        self.unpacked(entry.tables, TABLES)
+    }
+
+    /// The whole run, to be appended elsewhere.
+    pub fn stored(&self, entry: &Entry) -> Result<Stored, SegmentError> {
+        Ok(Stored {
+            name: entry.name.clone(),
+            brief: entry.brief.clone(),
+            head: self.head(entry)?,
+            answers: self.answers(entry)?,
+            tables: self.tables(entry)?,
+        })
+    }
+
     fn io(&self, error: io::Error) -> SegmentError {
         SegmentError::NotWritten { path: self.path.clone(), error }
     }
@@ -388,6 +405,16 @@ impl Source {
         Ok(payload)
     }
 
+    fn packed(&self, dictionary: &Dictionary) -> Result<Vec<u8>, SegmentError> {
+        zstd::bulk::compress(&dictionary.0.bytes, LEVEL).map_err(|error| self.io(error))
+    }
+
+    fn read_dictionary(&self, place: Place) -> Result<Dictionary, SegmentError> {
+        let payload = self.payload(place, DICTIONARY)?;
+        let bytes = zstd::bulk::decompress(&payload, MOST_DICTIONARY);
+        bytes.map(Dictionary::new).map_err(|_| self.damaged(place.at, "it cannot be unpacked"))
+    }
+
     fn unpacked(&self, place: Place, kind: u8) -> Result<Vec<u8>, SegmentError> {
         let payload = self.payload(place, kind)?;
         let wrong = |_| self.damaged(place.at, "it cannot be unpacked");
@@ -403,52 +430,12 @@ impl Source {
     }
 }
 
-/// Reads the runs of a segment, whether it is still written or not.
-pub trait ReadRun {
-    /// The head of a run: JSON.
-    fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError>;
-
-    /// The answers of a run; `None` if it was stored without.
-    fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError>;
-
-    /// The tables of a run, as [`decode`](super::tables::decode) takes them.
-    fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError>;
-
-    /// The whole run, to be appended elsewhere.
-    fn stored(&self, entry: &Entry) -> Result<Stored, SegmentError> {
-        Ok(Stored {
-            name: entry.name.clone(),
-            brief: entry.brief.clone(),
-            head: self.head(entry)?,
-            answers: self.answers(entry)?,
-            tables: self.tables(entry)?,
-        })
-    }
-}
-
-impl ReadRun for Source {
-    fn head(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
-        self.unpacked(entry.head, HEAD)
-    }
-
-    fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError> {
-        let bytes = self.unpacked(entry.answers, ANSWERS)?;
-        let wrong = || self.damaged(entry.answers.at, "its answers are not as they are written");
-        unpack_answers(&bytes).map_err(|Misfit| wrong())
-    }
-
-    fn tables(&self, entry: &Entry) -> Result<Vec<u8>, SegmentError> {
-        self.unpacked(entry.tables, TABLES)
-    }
-}
-
 /// A segment that runs are appended to.
 #[derive(Debug)]
 pub struct Writer {
     source: Source,
     end: u64,
     index: Index,
-    shapes: HashMap<String, u32>,
 }
 
 impl Writer {
@@ -464,7 +451,6 @@ impl Writer {
             },
             end: 0,
             index: Index::default(),
-            shapes: HashMap::new(),
         };
         own.write(&HEADER)?;
         Ok(own)
@@ -497,7 +483,7 @@ impl Writer {
         }
         let dictionary = Dictionary::of(first);
         let mut out = Vec::new();
-        Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes);
+        Self::block(&mut out, self.end, DICTIONARY, &self.source.packed(&dictionary)?);
         self.write(&out)?;
         self.source.dictionary = Some(dictionary.clone());
         Ok(dictionary)
@@ -509,13 +495,7 @@ impl Writer {
         let [tables, answers, head] =
             run.payloads.map(|(kind, payload)| Self::block(&mut out, self.end, kind, &payload));
         self.write(&out)?;
-        let next = self.index.shapes.len() as u32;
-        let shape = *self.shapes.entry(run.shape).or_insert_with_key(|shape| {
-            self.index.shapes.push(shape.clone());
-            next
-        });
         self.index.entries.push(Entry { name: run.name, brief: run.brief, head, answers, tables });
-        self.index.shape_of.push(shape);
         Ok(())
     }
 
@@ -532,7 +512,7 @@ impl Writer {
     }
 
     /// Reads the runs that were appended.
-    pub fn read(&self) -> &dyn ReadRun {
+    pub fn read(&self) -> &Source {
         &self.source
     }
 
@@ -559,8 +539,8 @@ impl Writer {
         }
         if let Some(dictionary) = self.source.dictionary.clone() {
             let mut out = Vec::new();
-            self.index.copy =
-                Some(Self::block(&mut out, self.end, DICTIONARY, &dictionary.0.bytes));
+            let packed = self.source.packed(&dictionary)?;
+            self.index.copy = Some(Self::block(&mut out, self.end, DICTIONARY, &packed));
             self.write(&out)?;
         }
         let payload =
@@ -579,9 +559,8 @@ impl Writer {
         let wrapped = |error| SegmentError::Io { path: path.to_owned(), error };
         let file = File::options().read(true).write(true).open(path).map_err(wrapped)?;
         file.set_len(reader.end).map_err(wrapped)?;
-        let shapes = reader.index.shapes.iter().cloned().zip(0..).collect();
         let source = Source { file, ..reader.source };
-        Ok(Self { source, end: reader.end, index: reader.index, shapes })
+        Ok(Self { source, end: reader.end, index: reader.index })
     }
 }
 
@@ -610,9 +589,15 @@ impl Reader {
             File::options().read(true).custom_flags(flags).open(path).map_err(wrapped)?
         };
         let about = file.metadata().map_err(wrapped)?;
-        let mut header = [0; HEADER.len()];
         let foreign = || SegmentError::Foreign { path: path.to_owned() };
-        if !about.is_file() || file.read_exact_at(&mut header, 0).is_err() || header != HEADER {
+        if !about.is_file() {
+            return Err(foreign());
+        }
+        let mut header = [0; HEADER.len()];
+        // A writer that was killed before its first run may have left less than a header, even nothing.
+        let begun = about.len().min(HEADER.len() as u64) as usize;
+        file.read_exact_at(&mut header[..begun], 0).map_err(wrapped)?;
+        if header[..begun] != HEADER[..begun] {
             return Err(foreign());
         }
         let source = Source { path: path.to_owned(), file, dictionary: None };
@@ -643,9 +628,7 @@ impl Reader {
         let wrong = || self.source.damaged(place.at, "its index is not as it is written");
         let payload = self.source.payload(place, INDEX)?;
         let bytes = zstd::bulk::decompress(&payload, MOST_UNPACKED).map_err(|_| wrong())?;
-        let index: Index = serde_json::from_slice(&bytes).map_err(|_| wrong())?;
-        let fits = index.shape_of.len() == index.entries.len();
-        if fits { Ok(index) } else { Err(wrong()) }
+        serde_json::from_slice(&bytes).map_err(|_| wrong())
     }
 
     /// The index block that a footer names; `None` if the file has no whole footer.
@@ -662,11 +645,10 @@ impl Reader {
     /// The dictionary at the beginning; `None` if it is damaged, or its writer was killed while it wrote it.
     fn first(&mut self, length: u64) -> Option<Dictionary> {
         let (place, kind) = self.source.header(self.end, length)?;
-        let payload = self.source.payload(place, DICTIONARY);
-        match (kind, payload) {
-            (DICTIONARY, Ok(payload)) => {
+        match (kind, self.source.read_dictionary(place)) {
+            (DICTIONARY, Ok(dictionary)) => {
                 self.end = place.at + BLOCK + u64::from(place.length);
-                Some(Dictionary::new(payload))
+                Some(dictionary)
             }
             (DICTIONARY, Err(error)) if place.at + BLOCK + u64::from(place.length) < length => {
                 self.damages.push(error);
@@ -680,14 +662,13 @@ impl Reader {
     fn take_copy(&mut self, place: Option<Place>) -> Result<(), SegmentError> {
         let start = self.end;
         let place = place.ok_or_else(|| self.source.damaged(start, CHECKSUM))?;
-        self.source.dictionary = Some(Dictionary::new(self.source.payload(place, DICTIONARY)?));
+        self.source.dictionary = Some(self.source.read_dictionary(place)?);
         Ok(())
     }
 
     /// Finds the whole runs in front of a byte. A run with a damaged block is passed over; a torn tail ends the search.
     fn scan(&mut self, length: u64) {
         let mut at = self.end;
-        let mut shapes: HashMap<String, u32> = HashMap::new();
         while self.source.dictionary.is_some() {
             let mut places = Vec::new();
             for kind in [TABLES, ANSWERS, HEAD] {
@@ -700,15 +681,8 @@ impl Reader {
                 }
             }
             let &[tables, answers, head] = places.as_slice() else { return };
-            match self.scanned(answers, head) {
-                Ok((found, shape)) => {
-                    let next = shapes.len() as u32;
-                    let shape = *shapes.entry(shape).or_insert_with_key(|shape| {
-                        self.index.shapes.push(shape.clone());
-                        next
-                    });
-                    self.index.shape_of.push(shape);
-                    let HeadOfScan { name, brief } = found;
+            match self.scanned(head) {
+                Ok(HeadOfScan { name, brief }) => {
                     self.index.entries.push(Entry { name, brief, head, answers, tables });
                 }
                 // A tail that a power cut tore may have its length but not its bytes.
@@ -719,19 +693,21 @@ impl Reader {
         }
     }
 
-    /// The name and the index entry of a run, and the shape of its answers.
-    fn scanned(&self, answers: Place, head: Place) -> Result<(HeadOfScan, String), SegmentError> {
-        let wrong = |place: Place| self.source.damaged(place.at, "it is not as it is written");
+    /// The name and the index entry of a run.
+    fn scanned(&self, head: Place) -> Result<HeadOfScan, SegmentError> {
         let text = self.source.unpacked(head, HEAD)?;
-        let found = serde_json::from_slice(&text).map_err(|_| wrong(head))?;
-        let packed = unpack_answers(&self.source.unpacked(answers, ANSWERS)?);
-        let packed = packed.map_err(|Misfit| wrong(answers))?;
-        Ok((found, packed.map_or(String::new(), |packed| packed.shape)))
+        let wrong = |_| self.source.damaged(head.at, "it is not as it is written");
+        serde_json::from_slice(&text).map_err(wrong)
     }
 
     /// The runs.
     pub fn entries(&self) -> &[Entry] {
         &self.index.entries
+    }
+
+    /// Bytes of its runs.
+    pub const fn bytes(&self) -> u64 {
+        self.end
     }
 
     /// Whether all that was written can be read: by its index, with its dictionary.
@@ -745,7 +721,7 @@ impl Reader {
     }
 
     /// Reads the segment's runs.
-    pub fn read(&self) -> &dyn ReadRun {
+    pub fn read(&self) -> &Source {
         &self.source
     }
 

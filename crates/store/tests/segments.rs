@@ -5,7 +5,8 @@ use sojourn_engine::Engine as _;
 use sojourn_language::{AnyWords, Experiment};
 use sojourn_results::Run;
 use sojourn_results::metrics::{Expression, Frame};
-use sojourn_store::{About, Answers, Reader, Stored, Writer, tables};
+use sojourn_store::folder::MANY;
+use sojourn_store::{About, Answers, Reader, Segments, Stored, Writer, tables};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ that = "jain(goodput) > 0.5"
 }
 
 fn stored(run: &Run) -> Stored {
-    sojourn_store::record::stored(run, "1", &About::default(), Some(&Answers::of(run, &[])))
+    sojourn_store::record::stored(run, "1", &About::default(), Some(&Answers::of(run)))
 }
 
 /// A path in a folder of its own, removed at the end.
@@ -91,7 +92,7 @@ fn runs_come_back_to_the_bit() {
             let found = tables::decode(&reader.read().tables(entry).unwrap(), &|_| true).unwrap();
             assert_eq!(digests(&found), digests(&run.tables));
             let packed = reader.read().answers(entry).unwrap().unwrap();
-            let (answers, own) = (Answers::unpack(&packed).unwrap(), Answers::of(run, &[]));
+            let (answers, own) = (Answers::unpack(&packed).unwrap(), Answers::of(run));
             assert_eq!(format!("{answers:?}"), format!("{own:?}"));
         }
     }
@@ -100,8 +101,8 @@ fn runs_come_back_to_the_bit() {
 #[test]
 fn an_answer_is_the_value_from_the_stored_tables_bit_by_bit() {
     let fresh = run(5);
-    let answers = Answers::of(&fresh, &["jain(goodput)".into(), "no metric".into()]);
-    assert!(answers.get("jain(goodput)").is_some() && answers.get("no metric").is_none());
+    let answers = Answers::of(&fresh);
+    assert!(answers.get("goodput(one)").is_some() && answers.get("no metric").is_none());
     assert!(answers.metrics.len() > 10, "{}", answers.metrics.len());
     let bytes = tables::encode(fresh.tables.iter());
     let again = Run { tables: tables::decode(&bytes, &|_| true).unwrap(), ..fresh };
@@ -125,10 +126,14 @@ fn a_killed_writer_loses_no_finished_run() {
     drop(writer);
     let whole = fs::read(place.file()).unwrap();
     // A kill leaves any prefix of what was written.
-    for cut in (16..=whole.len()).step_by(97).chain([whole.len()]) {
+    for cut in (0..40).chain((40..=whole.len()).step_by(97)).chain([whole.len()]) {
         fs::write(place.file(), &whole[..cut]).unwrap();
         let finished = ends.iter().filter(|&&end| end <= cut as u64).count();
         assert_eq!(Reader::open(&place.file()).unwrap().entries().len(), finished, "cut at {cut}");
+        // The next command goes on without repair.
+        let next = Segments::open_to_add(&place.0).unwrap();
+        assert_eq!((next.names().len(), next.faults().len()), (finished, 0), "cut at {cut}");
+        assert_eq!(next.verify(), [], "cut at {cut}");
     }
     fs::write(place.file(), &whole[..whole.len() - 10]).unwrap();
     let mut writer = Writer::recover(&place.file()).unwrap();
@@ -155,6 +160,23 @@ fn other_files_are_no_segments() {
     fs::remove_file(place.file()).unwrap();
     std::os::unix::fs::symlink("/etc/hostname", place.file()).unwrap();
     assert!(Reader::open(&place.file()).is_err());
+}
+
+#[test]
+fn many_small_segments_become_one() {
+    let place = Place::new("many");
+    let add = |seed| {
+        let segments = Segments::open_to_add(&place.0).unwrap();
+        segments.append(&stored(&run(seed))).unwrap();
+        segments.close().unwrap();
+        segments.files().unwrap().len()
+    };
+    let files: Vec<usize> = (1..=MANY as u64 + 2).map(add).collect();
+    assert_eq!(files[MANY - 1], MANY);
+    assert_eq!(files[MANY..], [2, 3]);
+    let segments = Segments::open(&place.0).unwrap();
+    assert_eq!(segments.names().len(), MANY + 2);
+    assert_eq!(segments.verify(), []);
 }
 
 #[test]
@@ -211,7 +233,7 @@ fn what_a_run_costs() {
     let mut writer = Writer::create(&place.file()).unwrap();
     let runs: Vec<Run> = (1..=50).map(run).collect();
     let clock = std::time::Instant::now();
-    let own: Vec<Answers> = runs.iter().map(|run| Answers::of(run, &[])).collect();
+    let own: Vec<Answers> = runs.iter().map(|run| Answers::of(run)).collect();
     println!("answers: {} metrics, {:?} a run", own[0].metrics.len(), clock.elapsed() / 50);
     let clock = std::time::Instant::now();
     let bytes: Vec<_> = runs.iter().map(|r| tables::encode(r.tables.iter())).collect();

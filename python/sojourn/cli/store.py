@@ -148,6 +148,8 @@ def prune(
         room = sum(_bytes(opened.named(name)) for name in runs) + sum(file.stat().st_size for file in files)
         if yes:
             if runs or damaged:
+                # Counted first: after a kill in between the folder has more runs than the manifest says, which is fine.
+                opened.count(len(opened.store) - len(runs))
                 _core.Store.remove(opened.path / SEGMENTS, runs, broken=damaged)
             for name in runs:
                 remove_folder(opened.named(name).path)

@@ -134,8 +134,8 @@ class Catalogue:
         with self._lock:
             stamp = self._look()
             if self._now is None or stamp != self._stamp:
-                folder = Folder(self.folder.path, self.folder.version, self.folder.command)
-                damaged = folder.store.faults()
+                folder = Folder.open(self.folder.path)
+                damaged = folder.store.faults() or list(filter(None, [folder.missing]))
                 self._stamp = stamp
                 self._now = Revision(1 if self._now is None else self._now.number + 1, folder, damaged)
             return self._now

@@ -47,8 +47,6 @@ class Campaign:
     """The bytes to keep of each packet; None: no packets are kept."""
     captures: Sequence[Path] = ()
     """Where packets go if there is no results folder: a folder a run."""
-    asks: Sequence[str] = ()
-    """Metrics to compute when a run ends, besides the usual ones: later questions read the answers."""
     memory: float | None = None
     """The bytes of memory that the runs may take; None: the machine's memory."""
     command: str = ""
@@ -146,7 +144,7 @@ class Campaign:
                 store.add_captures(key, captures[key.digest])
 
         if workers is None:
-            stored = Stored(store, self.command, self.asks)
+            stored = Stored(store, self.command)
             with ExitStack() as stack:
                 if self.pcap is not None:
                     captures |= {key.digest: stack.enter_context(store.captures(key)) for key in plan.to_make}
@@ -175,7 +173,6 @@ class Campaign:
                 workers,
                 engine=self.engine,
                 command=self.command,
-                asks=self.asks,
                 keep=keep,
                 interrupt=interrupt,
                 watcher=watcher,

@@ -31,8 +31,6 @@ class Stored:
     folder: Folder
     command: str
     """The command that asks for them."""
-    asks: Sequence[str] = ()
-    """Metrics to answer when a run ends, besides the usual ones."""
 
     def arguments(self, keys: Sequence[RunKey]) -> dict[str, Any]:
         """Return the arguments of ``run_many``."""
@@ -42,7 +40,6 @@ class Stored:
             "warnings": [list(key.warnings) for key in keys] if any(key.warnings for key in keys) else [],
             "keep": [key.keep for key in keys],
             "repetitions": [key.repetition for key in keys],
-            "asks": list(self.asks),
         }
 
 

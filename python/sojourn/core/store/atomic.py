@@ -8,7 +8,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -36,27 +36,6 @@ def write_file(path: Path, content: bytes | memoryview) -> None:
         raise _explained(error, path) from error
 
 
-def write_folder(path: Path, files: Mapping[str, bytes | memoryview], moved: Sequence[Path] = ()) -> None:
-    """Put a folder with these files at ``path``, which must not be there yet; those of ``moved`` are taken in.
-
-    Raises:
-        StoreError: if the disk is full or the place cannot be written; nothing is left behind then.
-    """
-    temporary = path.with_name(f"{TEMPORARY}{path.name}-{secrets.token_hex(4)}")
-    try:
-        temporary.mkdir(parents=True)
-        for name, content in files.items():
-            _write_through(temporary / name, content)
-        for file in moved:
-            file.rename(temporary / file.name)
-        _flush(temporary)
-        temporary.rename(path)
-        _flush(path.parent)
-    except OSError as error:
-        remove_folder(temporary)
-        raise _explained(error, path) from error
-
-
 def copy_folder(files: Sequence[Path], path: Path) -> None:
     """Put copies of these files into a folder at ``path``, which must not be there yet. Links are not followed.
 
@@ -78,20 +57,6 @@ def copy_folder(files: Sequence[Path], path: Path) -> None:
     except OSError as error:
         remove_folder(temporary)
         raise _explained(error, path) from error
-
-
-def discard_folder(path: Path) -> None:
-    """Remove a flat folder: it is gone at once for all who read, also if this is killed on the way.
-
-    Raises:
-        StoreError: if it cannot be removed.
-    """
-    temporary = path.with_name(f"{TEMPORARY}{path.name}-{secrets.token_hex(4)}")
-    try:
-        path.rename(temporary)
-    except OSError as error:
-        raise StoreError(f"{path} could not be removed: {error.strerror or error}") from error
-    remove_folder(temporary)
 
 
 def remove_folder(path: Path) -> None:

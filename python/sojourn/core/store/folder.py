@@ -38,6 +38,8 @@ class Folder:
     """The Sojourn that made it."""
     command: str
     """The command that made it."""
+    runs: int = 0
+    """How many runs it had when the last command that changed it ended: fewer mean that a segment is gone."""
     locks: list[int] = field(default_factory=list, repr=False, compare=False)
 
     @cached_property
@@ -71,8 +73,9 @@ class Folder:
             )
         try:
             manifest: Any = unsealed(read(file, MOST_TEXT))
-            found, version, command = (manifest[key] for key in ("format", "version", "command"))
-            wrong = len(manifest) > len(("format", "version", "command")) or not isinstance(version + command, str)
+            found, version, command = (manifest.pop(key) for key in ("format", "version", "command"))
+            runs = manifest.pop("runs", 0)
+            wrong = manifest or not isinstance(version + command, str) or not isinstance(runs, int)
             reason = "it has other keys than were written" if wrong else ""
         except StoreError as error:
             raise StoreError(error.message, help="run again into another folder") from error
@@ -88,7 +91,7 @@ class Folder:
                 if older
                 else f"Sojourn {version} wrote it; use that one, or run again into another folder",
             )
-        return cls(path, version, command)
+        return cls(path, version, command, runs)
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], *, version: str, command: str) -> Self:
@@ -124,9 +127,17 @@ class Folder:
             # Another command was quicker, and has ended.
             folder._unlock()
             return cls.create(path, version=version, command=command)
-        manifest = {"format": FORMAT, "version": version, "command": command}
-        write_file(path / "manifest.json", seal(json.dumps(manifest, indent=1)))
+        folder.count(0)
         return folder
+
+    def count(self, runs: int) -> None:
+        """Write the manifest with this number of runs; the folder's lock is needed.
+
+        Raises:
+            StoreError: if it cannot be written.
+        """
+        manifest = {"format": FORMAT, "version": self.version, "command": self.command, "runs": runs}
+        write_file(self.path / "manifest.json", seal(json.dumps(manifest, indent=1)))
 
     def __contains__(self, key: RunKey) -> bool:
         """Whether this very run is there."""
@@ -179,7 +190,9 @@ class Folder:
         Raises:
             StoreError: if the disk is full or the place cannot be written.
         """
-        return self.named(self.store.append(encoded))
+        name = self.store.append(encoded)
+        self.store.sync()
+        return self.named(name)
 
     @contextmanager
     def captures(self, key: RunKey) -> Iterator[Path]:
@@ -220,10 +233,20 @@ class Folder:
         """Return every run in the folder, by name.
 
         Raises:
-            StoreError: if damage hides runs.
+            StoreError: if damage hides runs, or a segment is gone.
         """
         self.store.check()
+        if missing := self.missing:
+            raise StoreError(missing, help="put the segment back, or give the command again: it makes these runs again")
         return [self.named(name) for name in sorted(self.store.names())]
+
+    @property
+    def missing(self) -> str:
+        """Which runs are gone with a segment, in words; empty if none are."""
+        there = len(self.store)
+        if there >= self.runs:
+            return ""
+        return f"{self.path} had {self.runs} runs when the last command ended, and has {there}: a segment is gone"
 
     def unfinished(self) -> list[Path]:
         """Return what killed commands left: no command reads it, and the next that adds runs removes it."""
@@ -255,6 +278,8 @@ class Folder:
         try:
             if self.locks and "store" in self.__dict__:
                 self.store.close()
+                if len(self.store) != self.runs:
+                    self.count(len(self.store))
         finally:
             self._unlock()
 

@@ -103,8 +103,5 @@ def why(error: Exception) -> str:
 
 
 def damaged(file: Path, reason: object) -> StoreError:
-    """Return the error that names a damaged file of a run and how to replace the run."""
-    return StoreError(
-        f"{file} is damaged: {reason}",
-        help=f"remove {file.parent} and give the command again: it repeats this run alone",
-    )
+    """Return the error that names a damaged file."""
+    return StoreError(f"{file} is damaged: {reason}")

@@ -1,7 +1,7 @@
 """Is every byte of a results folder as it was written?
 
-Of each segment: every block against its SHA-256, and that no byte lies between them. Of each run's captures: their
-SHA-256, and that each is a plain file. :meth:`Folder.open` checks the manifest.
+Of each segment: every block against its SHA-256, and that no byte lies between them. Of the folder: the number of runs.
+Of each run's captures: their SHA-256, and that each is a plain file. :meth:`Folder.open` checks the manifest.
 """
 
 import stat
@@ -27,6 +27,8 @@ def damages(folder: Folder) -> Iterator[Damage]:
     """Yield what is damaged."""
     for run, message in folder.store.verify():
         yield Damage(run or "", message)
+    if folder.missing:
+        yield Damage("", folder.missing)
     for record in map(folder.named, folder.store.names()):
         try:
             check_captures(record)

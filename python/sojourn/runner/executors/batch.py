@@ -45,7 +45,7 @@ class Answer(TypedDict):
     """A run each, as it is stored, or why there is none."""
 
 
-def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str, asks: Sequence[str] = ()) -> bytes:
+def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str) -> bytes:
     """Return what is sent to have these runs made.
 
     Args:
@@ -53,7 +53,6 @@ def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str, as
         engine: what makes them.
         build: the build of the engine that they are to be made by.
         command: what asked for them.
-        asks: metrics to answer when a run ends, besides the usual ones.
     """
     runs = [
         {
@@ -66,7 +65,7 @@ def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str, as
         }
         for key in keys
     ]
-    asked = {"engine": engine, "build": build, "command": command, "asks": list(asks), "runs": runs}
+    asked = {"engine": engine, "build": build, "command": command, "runs": runs}
     return zlib.compress(json.dumps(asked, ensure_ascii=False).encode(), _LEVEL)
 
 
@@ -120,7 +119,6 @@ def _made(key: RunKey, asked: Mapping[str, Any]) -> bytes:
         warnings=list(key.warnings),
         keep=key.keep,
         repetition=key.repetition,
-        asks=asked["asks"],
     )
 
 

@@ -62,10 +62,7 @@ class _Batch:
 class _Campaign:
     """The runs, and what is known of each."""
 
-    def __init__(
-        self, keys: Sequence[RunKey], workers: Workers, *, engine: str, command: str, asks: Sequence[str]
-    ) -> None:
-        self._asks = asks
+    def __init__(self, keys: Sequence[RunKey], workers: Workers, *, engine: str, command: str) -> None:
         self.keys = keys
         self.workers = workers
         self.failures: list[SojournError] = []
@@ -145,7 +142,6 @@ class _Campaign:
             engine=self._engine,
             build=self._build,
             command=self._command,
-            asks=self._asks,
         )
         try:
             future = self.workers.submit(batch.make, sent)
@@ -230,7 +226,6 @@ def dispatch(
     *,
     engine: str,
     command: str,
-    asks: Sequence[str] = (),
     keep: Callable[[RunKey, bytes], object],
     interrupt: Interrupt,
     watcher: Watching | None = None,
@@ -242,7 +237,6 @@ def dispatch(
         workers: who makes them.
         engine: what makes them there.
         command: what asked for them.
-        asks: metrics to answer when a run ends, besides the usual ones.
         keep: gets each run in its stored form, in the order in which they come.
         interrupt: Ctrl-C.
         watcher: receives the progress and the cost.
@@ -254,7 +248,7 @@ def dispatch(
         SojournError: if ``keep`` raises one.
     """
     workers.check(_core.version(engine))
-    campaign = _Campaign(keys, workers, engine=engine, command=command, asks=asks)
+    campaign = _Campaign(keys, workers, engine=engine, command=command)
     simulated = 0.0
     spent: Callable[[float], object] | None = getattr(watcher, "spent", None)
     while not campaign.done:
