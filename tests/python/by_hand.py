@@ -140,7 +140,8 @@ def tables(scenario: Mapping[str, Any], rates_mbps: Sequence[float], *, step: fl
 
 def a_key(scenario: Mapping[str, Any] | None = None) -> RunKey:
     """Return what identifies a run of this scenario."""
-    return runner.run_key(_core.Scenario(json.dumps(scenario or a_scenario())), engine="sim")
+    [key] = runner.run_keys([_core.Scenario(json.dumps(scenario or a_scenario()))], engine="sim")
+    return key
 
 
 def frames(run: Run) -> dict[str, pl.DataFrame]:

@@ -35,6 +35,9 @@ pub fn help(failure: &Failure) -> String {
 }
 
 fn of(failure: &Failure, read: impl Fn(&str) -> Option<String>, is_container: bool) -> String {
+    if failure.errno == libc::ENOENT && failure.step.starts_with("starting ") {
+        return "install it, or write its whole path".to_owned();
+    }
     let forbidden = [libc::EPERM, libc::EACCES, libc::ENOSPC];
     if !forbidden.contains(&failure.errno) {
         return "sojourn doctor tries each part of what the live engine needs".to_owned();
@@ -60,6 +63,16 @@ mod tests {
 
     fn failure(errno: i32) -> Failure {
         Failure { step: "user namespaces".to_owned(), why: "no".to_owned(), errno }
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_installed_or_named_by_its_path() {
+        let gone = Failure {
+            step: "starting nosuch".to_owned(),
+            why: "No such file or directory".to_owned(),
+            errno: libc::ENOENT,
+        };
+        assert_eq!(of(&gone, |_| None, false), "install it, or write its whole path");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use sojourn_language::{Diagnostic, Diagnostics};
 use sojourn_model::WordError;
 use sojourn_store::SegmentError;
 use std::io::ErrorKind;
+use std::path::Path;
 
 mod python {
     pyo3::import_exception!(sojourn.errors, ExperimentError);
@@ -23,15 +24,19 @@ pub fn store_error(py: Python<'_>, error: &SegmentError) -> PyErr {
         error.kind(),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded
     ));
+    let folder = error.path().parent().and_then(Path::parent).unwrap_or_else(|| Path::new("DIR"));
+    let prune = format!(
+        "`sojourn store prune --damaged --yes {}` removes the damage; the command that made the runs then makes those \
+         alone again",
+        folder.display()
+    );
     let (message, help) = if full {
         let message = format!("the disk is full: {} could not be written", error.path().display());
         (message, "finished runs are kept; make room and give the same command again to go on")
     } else if matches!(error, SegmentError::NotWritten { .. } | SegmentError::Io { .. }) {
         (error.to_string(), "")
     } else {
-        let help = "`sojourn store prune --damaged --yes DIR` removes what is damaged; the command that made the runs then \
-                    makes those alone again";
-        (error.to_string(), help)
+        (error.to_string(), prune.as_str())
     };
     let arguments = PyDict::new(py);
     let made = arguments

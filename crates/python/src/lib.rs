@@ -43,7 +43,7 @@ mod _core {
     #[pymodule_export]
     use super::metrics::{about, metrics};
     #[pymodule_export]
-    use super::run::{Foreseen, Run, foresee, identity, refusals, run_many};
+    use super::run::{Foreseen, Run, foresee, identities, refusals, run_many};
     #[pymodule_export]
     use super::scenario::Scenario;
     #[pymodule_export]

@@ -412,10 +412,15 @@ pub fn foresee(
     }))
 }
 
-/// What decides a run of this scenario besides the scenario: the version, and what else the engine names.
+/// What decides a run of each scenario besides the scenario: the version, and what else the engine names.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, engine="sim"))]
-pub fn identity(py: Python<'_>, scenario: &Scenario, engine: &str) -> PyResult<String> {
-    let own = engines::engine(py, engine)?.identity(scenario.resolved());
-    Ok(store::full_version(&engines::version(py, engine)?, &own))
+#[pyo3(signature = (scenarios, *, engine="sim"))]
+pub fn identities(
+    py: Python<'_>,
+    scenarios: Vec<PyRef<'_, Scenario>>,
+    engine: &str,
+) -> PyResult<Vec<String>> {
+    let (version, engine) = (engines::version(py, engine)?, engines::engine(py, engine)?);
+    let own = scenarios.iter().map(|scenario| engine.identity(scenario.resolved()));
+    Ok(own.map(|own| store::full_version(&version, &own)).collect())
 }

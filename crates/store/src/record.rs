@@ -5,7 +5,9 @@ use super::identity::{identity, name};
 use super::keep::Keep;
 use super::segment::{Brief, Stored};
 use super::tables;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
+use sojourn_model::Scenario;
 use sojourn_results::Run;
 use std::collections::BTreeMap;
 
@@ -34,6 +36,23 @@ impl About {
     }
 }
 
+/// The head of a run.
+#[derive(Serialize)]
+struct Head<'a> {
+    name: &'a str,
+    brief: &'a Brief,
+    command: &'a str,
+    /// The rows of each stored table.
+    rows: BTreeMap<&'static str, usize>,
+    scenario: &'a Scenario,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    texts: &'a BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    imported: &'a Value,
+}
+
 /// Puts a run into its stored form; `answers` are `None` for an imported run: its tables answer questions.
 pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>) -> Stored {
     let scenario = &*run.scenario;
@@ -53,24 +72,19 @@ pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>
         keep: about.keep.name().to_owned(),
         tables: kept().map(|table| table.schema().name.to_owned()).collect(),
     };
-    let mut head = json!({
-        "name": name,
-        "brief": brief,
-        "command": about.command,
-        "rows": kept().map(|t| (t.schema().name, t.len())).collect::<BTreeMap<_, _>>(),
-        "scenario": scenario,
-    });
-    if !about.warnings.is_empty() {
-        head["warnings"] = json!(about.warnings);
-    }
-    if !about.texts.is_empty() {
-        head["texts"] = json!(about.texts);
-    }
-    if !about.imported.is_null() {
-        head["imported"] = about.imported.clone();
-    }
+    let rows = kept().map(|table| (table.schema().name, table.len())).collect();
+    let head = Head {
+        name: &name,
+        brief: &brief,
+        command: &about.command,
+        rows,
+        scenario,
+        warnings: &about.warnings,
+        texts: &about.texts,
+        imported: &about.imported,
+    };
     Stored {
-        head: head.to_string().into_bytes(),
+        head: serde_json::to_vec(&head).expect("texts and numbers"),
         answers: answers.map(Answers::pack),
         tables: tables::encode(kept()),
         name,

@@ -57,12 +57,12 @@ def run(
     from sojourn.interop.tables import export_run
 
     opened = Folder.open(folder)
-    names = opened.store.names()
+    names = [record.name for record in opened.records()]
     found = [name] if name in names else [own for own in names if name in own]
     if len(found) != 1:
         if found:
             raise UsageError(f'{len(found)} runs have "{name}" in their names', help=f"such as {', '.join(found[:3])}")
-        raise UsageError.unknown("run", name, names)
+        raise UsageError(f'no run has "{name}" in its name', help=f"names are such as {names[0]}" if names else None)
     to = output or folder / found[0]
     _tell(export_run(opened.named(found[0]), to), to, as_json=as_json)
 

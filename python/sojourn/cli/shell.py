@@ -171,7 +171,7 @@ def _run(
     from sojourn.core.store import Folder
     from sojourn.experiments.experiment import parse
     from sojourn.quick.asked import FILE
-    from sojourn.runner.runs import run_key
+    from sojourn.runner.runs import run_keys
 
     engine = "live"
     base = parse(line.toml(), FILE, settings=[], engine=engine, plugins=[]).run_keys[0]
@@ -197,7 +197,7 @@ def _run(
             )
         for text in lacking:
             say(f"warning: {text}")
-        key = run_key(results.scenario, engine=engine)
+        [key] = run_keys([results.scenario], engine=engine)
         while key in store:
             key = replace(key, repetition=key.repetition + 1)
         server_output.seek(0)

@@ -87,9 +87,14 @@ class Run:
         return cls(key, _Fresh(results))
 
     @classmethod
-    def stored(cls, record: Record) -> Self:
-        """Return a run of a results folder; its tables are read on demand."""
-        return cls(record.key, _Stored(record), record)
+    def stored(cls, record: Record, key: RunKey | None = None) -> Self:
+        """Return a run of a results folder; its tables are read on demand.
+
+        Args:
+            record: the stored run.
+            key: its key, if the caller has it; its head is then read on demand, too.
+        """
+        return cls(record.key if key is None else key, _Stored(record), record)
 
     @property
     def record(self) -> Record | None:

@@ -326,10 +326,7 @@ def parse(
     for warning in warnings:
         for index in warning.runs:
             said[index].append(str(warning))
-    keys = [
-        replace(runner.run_key(scenario, engine=engine), warnings=tuple(own), keep=loaded.keep or "all")
-        for scenario, own in zip(loaded.scenarios, said, strict=True)
-    ]
+    keys = runner.run_keys(loaded.scenarios, engine=engine, keep=loaded.keep or "all", warnings=said)
     return Experiment(loaded.name, loaded.about, loaded.source, engine, keys, text, tuple(settings), seeds, warnings)
 
 
@@ -367,6 +364,6 @@ def _stored(path: Path, text: str, settings: Sequence[str], seeds: int | None, e
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path} is not a stored scenario: {error}") from error
     all_seeds = [resolved] if seeds is None else [resolved.with_seed(seed) for seed in range(1, seeds + 1)]
-    keys = [runner.run_key(one, engine=engine) for one in all_seeds]
+    keys = runner.run_keys(all_seeds, engine=engine)
     own = Scenario.from_json(resolved.json)
     return Experiment(own["experiment"], "", own["source"], engine, keys)

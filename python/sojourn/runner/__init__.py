@@ -9,7 +9,7 @@ watches; :mod:`.progress` watches for people. Ctrl-C waits until nothing is half
 
 from sojourn.runner.campaign import Campaign, Watching, cores
 from sojourn.runner.foresight import Needs, needs, refuse_what_cannot_fit
-from sojourn.runner.runs import Plan, Watcher, make, refuse, run_key
+from sojourn.runner.runs import Plan, Watcher, make, refuse, run_keys
 
 __all__ = [
     "Campaign",
@@ -22,5 +22,5 @@ __all__ = [
     "needs",
     "refuse",
     "refuse_what_cannot_fit",
-    "run_key",
+    "run_keys",
 ]

@@ -158,7 +158,7 @@ class Campaign:
                 )
         else:
             self._elsewhere(plan.missing, workers, lambda _, encoded: store.add_encoded(encoded), watcher)
-        return [Run.stored(store.record(key)) for key in (*plan.there, *plan.missing)]
+        return [Run.stored(store.record(key), key) for key in (*plan.there, *plan.missing)]
 
     def _elsewhere(
         self,

@@ -79,9 +79,27 @@ class Plan:
         return sum(key.resolved.length for key in self.to_make)
 
 
-def run_key(resolved: _core.Scenario, *, engine: str) -> RunKey:
-    """Return what identifies a run of this scenario."""
-    return RunKey(resolved, engine, _core.identity(resolved, engine=engine))
+def run_keys(
+    scenarios: Sequence[_core.Scenario],
+    *,
+    engine: str,
+    keep: str = "all",
+    warnings: Sequence[Sequence[str]] | None = None,
+) -> list[RunKey]:
+    """Return the keys of the runs of these scenarios.
+
+    Args:
+        scenarios: as engines take them.
+        engine: what runs them.
+        keep: how much of each a results folder keeps.
+        warnings: those of each scenario.
+    """
+    versions = _core.identities(scenarios, engine=engine)
+    own = [()] * len(scenarios) if warnings is None else warnings
+    return [
+        RunKey(scenario, engine, version, warnings=tuple(texts), keep=keep)
+        for scenario, version, texts in zip(scenarios, versions, own, strict=True)
+    ]
 
 
 def refuse(keys: Sequence[RunKey], *, engine: str, pcap: bool = False) -> None:

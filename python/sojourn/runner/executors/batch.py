@@ -85,7 +85,7 @@ def make(sent: bytes) -> Answer:
         more = {"warnings": warnings, "keep": one["keep"], "repetition": one["repetition"]}
         key = RunKey(resolved, one["engine"], one["version"], **more)
         try:
-            identity = _core.identity(key.resolved, engine=engine)
+            [identity] = _core.identities([key.resolved], engine=engine)
             if identity != key.version:
                 # The kernel of a guest is a part of what a run is.
                 answer["refused"] = identity
