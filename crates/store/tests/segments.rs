@@ -233,7 +233,7 @@ fn what_a_run_costs() {
     let mut writer = Writer::create(&place.file()).unwrap();
     let runs: Vec<Run> = (1..=50).map(run).collect();
     let clock = std::time::Instant::now();
-    let own: Vec<Answers> = runs.iter().map(|run| Answers::of(run)).collect();
+    let own: Vec<Answers> = runs.iter().map(Answers::of).collect();
     println!("answers: {} metrics, {:?} a run", own[0].metrics.len(), clock.elapsed() / 50);
     let clock = std::time::Instant::now();
     let bytes: Vec<_> = runs.iter().map(|r| tables::encode(r.tables.iter())).collect();

@@ -322,11 +322,12 @@ def parse(
         folder=os.fspath(folder),
     )
     warnings = [ExperimentWarning.of(warning) for warning in loaded.warnings]
-    said: list[list[str]] = [[] for _ in loaded.scenarios]
+    scenarios = loaded.scenarios
+    said: list[list[str]] = [[] for _ in scenarios]
     for warning in warnings:
         for index in warning.runs:
             said[index].append(str(warning))
-    keys = runner.run_keys(loaded.scenarios, engine=engine, keep=loaded.keep or "all", warnings=said)
+    keys = runner.run_keys(scenarios, engine=engine, keep=loaded.keep or "all", warnings=said)
     return Experiment(loaded.name, loaded.about, loaded.source, engine, keys, text, tuple(settings), seeds, warnings)
 
 
