@@ -46,19 +46,9 @@ impl Plan {
         self.cells.iter().map(|(_, seeds)| seeds.len() as u64).sum()
     }
 
-    /// How many combinations there are.
-    pub fn cells(&self) -> usize {
-        self.cells.len()
-    }
-
     /// What may not be what was meant, each thing once.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
-    }
-
-    /// How many seeds each combination has, in order: to tell of which runs [`Warning::cells`] speaks.
-    pub fn seeds(&self) -> Vec<usize> {
-        self.cells.iter().map(|(_, seeds)| seeds.len()).collect()
     }
 
     /// The simulated time of all runs together.
@@ -69,6 +59,11 @@ impl Plan {
             .map(|(s, seeds)| s.length().as_nanos().saturating_mul(seeds.len() as u64))
             .fold(0_u64, u64::saturating_add);
         Span::from_nanos(nanos)
+    }
+
+    /// The cells with their seeds, in the order of the file. A cell's scenario has the first of them.
+    pub fn cells(&self) -> &[(Scenario, Vec<u64>)] {
+        &self.cells
     }
 
     /// One by one: combinations in the order of the file, seeds fastest.

@@ -178,11 +178,16 @@ impl Scenario {
 
     /// The run's name, unique in an experiment: `name[label,label]#seed`.
     pub fn id(&self) -> String {
+        self.label(self.seed)
+    }
+
+    /// The name of the run of the same cell with this seed.
+    pub fn label(&self, seed: u64) -> String {
         let labels: Vec<&str> = self.cell.iter().map(|(_, label)| label.as_str()).collect();
         if labels.is_empty() {
-            format!("{}#{}", self.experiment, self.seed)
+            format!("{}#{seed}", self.experiment)
         } else {
-            format!("{}[{}]#{}", self.experiment, labels.join(","), self.seed)
+            format!("{}[{}]#{seed}", self.experiment, labels.join(","))
         }
     }
 }

@@ -15,7 +15,7 @@ pub fn annotate_captures(
     to: PathBuf,
     about: String,
 ) -> PyResult<bool> {
-    let resolved = std::sync::Arc::clone(scenario.resolved());
+    let resolved = scenario.resolved();
     let captures = sojourn_capture::Captures { folder: &folder, scenario: &resolved, senders };
     py.detach(|| captures.annotate(&to, &about)).map_err(|e| PyOSError::new_err(e.to_string()))
 }

@@ -59,9 +59,9 @@ pub struct Warning {
 /// The plan's warnings, each with the runs that have it.
 fn warnings(plan: &Plan) -> Vec<Warning> {
     let mut next = 0;
-    let runs = plan.seeds().into_iter().map(|seeds| {
+    let runs = plan.cells().iter().map(|(_, seeds)| {
         let first = next;
-        next += seeds;
+        next += seeds.len();
         first..next
     });
     let runs = runs.collect::<Vec<_>>();
@@ -126,7 +126,6 @@ pub fn load(
         let words = WithClasses::new(sim, plugins.named(), Classes::in_folder(folder.clone()));
         let words = WithKernels::new(words, linux);
         let plan = experiment.plan(&words, if yes { u64::MAX } else { MOST_RUNS })?;
-        let scenarios: Vec<_> = plan.scenarios().collect();
         let classes = words.into_words().into_classes();
         let named = |scenario: Resolved| {
             if classes.is_empty() {
@@ -136,13 +135,17 @@ pub fn load(
             let plugins = scenario.plugins.iter().cloned().chain(files).collect();
             Resolved { plugins, ..scenario }
         };
+        let scenarios = plan.cells().iter().flat_map(|(scenario, seeds)| {
+            let cell = Scenario::new(named(scenario.clone()));
+            seeds.iter().map(move |&seed| cell.seeded(seed))
+        });
         let says = |key| experiment.says(key).unwrap_or_default().to_owned();
         Ok(Experiment {
             name: says("name"),
             about: says("about"),
             source: says("source"),
             keep: says("keep"),
-            scenarios: scenarios.into_iter().map(named).map(Scenario::new).collect(),
+            scenarios: scenarios.collect(),
             warnings: warnings(&plan),
         })
     };

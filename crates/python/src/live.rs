@@ -87,7 +87,7 @@ pub fn run_shell(
 ) -> PyResult<Over> {
     let asked = Shell {
         helper: live_helper_command(py)?,
-        scenario: (**scenario.resolved()).clone(),
+        scenario: (*scenario.resolved()).clone(),
         command,
         servers,
         server_output: Some(Arc::new(opened(server_output)?)),

@@ -8,6 +8,7 @@ use crate::scenario::Scenario;
 use crate::store::{self, Store};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedStr;
 use pyo3::types::PyDict;
 use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::{RunError, WatchMany, refuse_capture, run_many as run_many_on};
@@ -54,14 +55,14 @@ impl Run {
         version: String,
         tables: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let scenario = Arc::clone(scenario.resolved());
+        let scenario = scenario.resolved();
         store::results(scenario, engine, version, tables).map(Self::of)
     }
 
     /// The whole scenario.
     #[getter]
     fn scenario(&self) -> Scenario {
-        Scenario::shared(Arc::clone(&self.results.scenario))
+        Scenario::new(Arc::clone(&self.results.scenario))
     }
 
     /// The engine's name, version, and what else its results depend on.
@@ -246,7 +247,7 @@ impl Kept {
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_many(
     py: Python<'_>,
-    scenarios: Vec<PyRef<'_, Scenario>>,
+    scenarios: Vec<Scenario>,
     engine: &str,
     threads: usize,
     on_done: &Bound<'_, PyAny>,
@@ -256,7 +257,7 @@ pub fn run_many(
     store: Option<PyRef<'_, Store>>,
     command: String,
     warnings: Vec<Vec<String>>,
-    keep: Vec<String>,
+    keep: Vec<PyBackedStr>,
     repetitions: Vec<u32>,
 ) -> PyResult<()> {
     let kept = match &store {
@@ -270,8 +271,7 @@ pub fn run_many(
             warnings,
         }),
     };
-    let scenarios: Vec<_> = scenarios.iter().map(|s| Arc::clone(s.resolved())).collect();
-    let engine = engine_of(py, engine, scenarios.iter().map(|s| &**s))?;
+    let engine = engine_of(py, engine, Scenario::cells(&scenarios))?;
     let shared = Shared {
         simulated: scenarios.iter().map(|_| AtomicU64::new(0)).collect(),
         captures: captures.into_iter().map(|folder| Capture { folder, snap_len }).collect(),
@@ -285,7 +285,7 @@ pub fn run_many(
         let (engine, shared, runs, kept) = (&*engine, &shared, &scenarios, &kept);
         scope.spawn(move || {
             run_many_on(engine, runs, threads, shared, &|index, result| {
-                shared.progress(index, runs[index].length());
+                shared.progress(index, runs[index].of_cell().length());
                 let outcome = match (result, kept) {
                     (Err(error), _) => Outcome::Failed(error),
                     (Ok(run), None) => Outcome::Made(run),
@@ -315,7 +315,7 @@ pub fn run_many(
                 }
                 Ok((_, Outcome::Failed(RunError::Cancelled))) => Ok(()),
                 Ok((index, Outcome::Failed(error))) => {
-                    let error = run_error(py, error, &scenarios[index].id());
+                    let error = run_error(py, error, &scenarios[index].resolved().id());
                     on_done.call1((index, error.into_value(py))).map(drop)
                 }
                 Ok((_, Outcome::NotStored(error))) => Err(store_error(py, &error)),
@@ -353,16 +353,17 @@ pub fn run_many(
 #[pyo3(signature = (scenarios, *, engine="sim", pcap=false))]
 pub fn refusals(
     py: Python<'_>,
-    scenarios: Vec<PyRef<'_, Scenario>>,
+    scenarios: Vec<Scenario>,
     engine: &str,
     pcap: bool,
 ) -> PyResult<Vec<String>> {
-    let engine = engine_of(py, engine, scenarios.iter().map(|s| &**s.resolved()))?;
+    let cells = Scenario::cells(&scenarios);
+    let engine = engine_of(py, engine, cells.iter().copied())?;
     let wanted = pcap.then(|| refuse_capture(&*engine)).flatten();
     let mut said: Vec<String> = wanted.iter().map(ToString::to_string).collect();
     let mut known = HashSet::new();
-    for scenario in &scenarios {
-        for refusal in engine.refuse(scenario.resolved()) {
+    for scenario in cells {
+        for refusal in engine.refuse(scenario) {
             let text = refusal.to_string();
             if known.insert(text.clone()) {
                 said.push(text);
@@ -374,6 +375,7 @@ pub fn refusals(
 
 /// About what a run will need.
 #[pyclass(frozen, get_all, module = "sojourn._core")]
+#[derive(Clone)]
 pub struct Foreseen {
     /// Packets that carry data or are a probe's.
     packets: f64,
@@ -392,21 +394,20 @@ pub struct Foreseen {
 #[pyo3(signature = (scenarios, *, engine="sim"))]
 pub fn foresee(
     py: Python<'_>,
-    scenarios: Vec<PyRef<'_, Scenario>>,
+    scenarios: Vec<Scenario>,
     engine: &str,
 ) -> PyResult<Vec<Option<Foreseen>>> {
-    let scenarios: Vec<_> = scenarios.iter().map(|s| Arc::clone(s.resolved())).collect();
-    let engine = engine_of(py, engine, scenarios.iter().map(|s| &**s))?;
+    let engine = engine_of(py, engine, Scenario::cells(&scenarios))?;
     Ok(py.detach(|| {
-        let about = scenarios.iter().map(|scenario| {
-            let own = engine.foresee(scenario)?;
-            Some(Foreseen {
+        let about = Scenario::by_cell(&scenarios).flat_map(|runs| {
+            let own = engine.foresee(runs[0].of_cell()).map(|own| Foreseen {
                 packets: own.packets,
                 rows: own.rows,
                 cpu_s: own.cpu_s,
                 memory: (own.memory.packets, own.memory.flows, own.memory.rows),
                 disk_bytes: own.disk_bytes,
-            })
+            });
+            runs.iter().map(move |_| own.clone())
         });
         about.collect()
     }))
@@ -417,10 +418,16 @@ pub fn foresee(
 #[pyo3(signature = (scenarios, *, engine="sim"))]
 pub fn identities(
     py: Python<'_>,
-    scenarios: Vec<PyRef<'_, Scenario>>,
+    scenarios: Vec<Scenario>,
     engine: &str,
 ) -> PyResult<Vec<String>> {
     let (version, engine) = (engines::version(py, engine)?, engines::engine(py, engine)?);
-    let own = scenarios.iter().map(|scenario| engine.identity(scenario.resolved()));
-    Ok(own.map(|own| store::full_version(&version, &own)).collect())
+    let full = |scenario: &_| store::full_version(&version, &engine.identity(scenario));
+    // The plans of kernels have the seed.
+    let by_seed = engine.facts().kernels;
+    let own = Scenario::by_cell(&scenarios).flat_map(|runs| {
+        let shared = (!by_seed).then(|| full(runs[0].of_cell()));
+        runs.iter().map(move |own| shared.clone().unwrap_or_else(|| full(&own.resolved())))
+    });
+    Ok(own.collect())
 }

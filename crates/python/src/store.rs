@@ -6,21 +6,27 @@ use crate::run::Run;
 use crate::scenario::Scenario;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+use serde::Deserialize;
 use sojourn_model::Scenario as Resolved;
 use sojourn_results::{EngineId, Run as Results, schema};
+use sojourn_store::answers::{Values, View};
 use sojourn_store::columns::{CELL, FLOW, QUEUE};
+use sojourn_store::folder::QueueSum;
 use sojourn_store::{About, Answers as Own, Brief, Entry, Keep, SegmentError, Segments, Source};
 use sojourn_store::{Stored, identity, tables};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A metric's value, and where it was measured.
 type Measured = (f64, Vec<(f64, f64)>);
 
+/// A metric's values by run, and each set of windows that they were measured in.
+type Column = (Vec<f64>, Vec<Vec<(f64, f64)>>);
+
 /// A check: name, what came out, whether it holds, and where it looks, s.
-type Checked<'a> = (&'a str, &'a str, Option<bool>, Vec<(f64, f64)>);
+type Checked = (String, String, Option<bool>, Vec<(f64, f64)>);
 
 /// Experiment, (axis, label), seed, the cell's digest, engine, version, repetition, how much is kept, and the stored tables.
 type Row = (String, Vec<(String, String)>, u64, String, String, String, u32, String, Vec<String>);
@@ -29,7 +35,30 @@ type Row = (String, Vec<(String, String)>, u64, String, String, String, u32, Str
 #[pyclass(frozen, module = "sojourn._core")]
 pub struct Store {
     segments: Arc<Segments>,
+    /// What each cell's first run says of all, by the cell's digest; nothing of imported runs, which measure parts of their
+    /// scenarios.
+    cells: Mutex<HashMap<String, (Scenario, Py<PyTuple>)>>,
 }
+
+/// The part of a head that identifies a run, and its warnings.
+#[derive(Deserialize)]
+struct Head {
+    scenario: Resolved,
+    #[serde(default)]
+    warnings: Vec<String>,
+    #[serde(default)]
+    imported: Option<Imported>,
+}
+
+/// The keys of an imported run's scenario that are measurements.
+#[derive(Deserialize)]
+struct Imported {
+    #[serde(default)]
+    measured: Vec<String>,
+}
+
+/// A run's scenario, the keys of it that are measurements, and the experiment's warnings.
+type Identified = (Scenario, Vec<String>, Py<PyTuple>);
 
 impl Store {
     /// What threads append to.
@@ -59,7 +88,10 @@ impl Store {
     fn new(py: Python<'_>, folder: PathBuf, add: bool) -> PyResult<Self> {
         let open = if add { Segments::open_to_add } else { Segments::open };
         let segments = py.detach(|| open(&folder)).map_err(|error| store_error(py, &error))?;
-        Ok(Self { segments: Arc::new(segments) })
+        Ok(Self {
+            segments: Arc::new(segments),
+            cells: Mutex::default(),
+        })
     }
 
     /// The names of the runs, in the order in which they came.
@@ -72,7 +104,13 @@ impl Store {
     }
 
     fn __len__(&self) -> usize {
-        self.segments.names().len()
+        self.segments.count()
+    }
+
+    /// Whether there is a run of this name, with at least this much of it.
+    fn has(&self, name: &str, keep: &str) -> PyResult<bool> {
+        let keep = self::keep(keep)?;
+        Ok(self.segments.keeps(name).is_some_and(|own| own >= keep))
     }
 
     /// The files of the segments.
@@ -101,14 +139,53 @@ impl Store {
         String::from_utf8(head).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    /// What a run is known by, and its warnings. The runs of a cell share what the head says that is read first.
+    fn identified(&self, py: Python<'_>, name: &str) -> PyResult<Identified> {
+        let (cell, seed) =
+            self.with(py, name, |_, own| Ok((own.brief.cell.clone(), own.brief.seed)))?;
+        let cells = || self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((shared, warnings)) = cells().get(&cell) {
+            return Ok((shared.seeded(seed), Vec::new(), warnings.clone_ref(py)));
+        }
+        let head = self.with(py, name, Source::head)?;
+        let head: Head = serde_json::from_slice(&head).map_err(|error| {
+            PyValueError::new_err(format!("this is not a scenario: {error}"))
+        })?;
+        let own = Scenario::new(head.scenario);
+        let warnings = PyTuple::new(py, head.warnings)?.unbind();
+        let Some(imported) = head.imported else {
+            cells().insert(cell, (own.clone(), warnings.clone_ref(py)));
+            return Ok((own, Vec::new(), warnings));
+        };
+        Ok((own, imported.measured, warnings))
+    }
+
     /// The answers of a run; None if it was stored without.
     fn answers(&self, py: Python<'_>, name: &str) -> PyResult<Option<Answers>> {
-        let Some(packed) = self.with(py, name, Source::answers)? else {
-            return Ok(None);
-        };
-        let own = Own::unpack(&packed)
-            .ok_or_else(|| PyValueError::new_err("its answers are not as they are written"))?;
-        Ok(Some(Answers { own }))
+        let view = self.segments.view(name);
+        let view = view.ok_or_else(|| PyKeyError::new_err(name.to_owned()))?;
+        view.map(|own| own.map(|own| Answers { own })).map_err(|error| store_error(py, &error))
+    }
+
+    /// The facts of each queue in these runs together, as `Answers.queues` gives them; None if a run is not there or has no
+    /// answers.
+    fn queues(&self, py: Python<'_>, names: Vec<String>) -> PyResult<Option<Vec<QueueSum>>> {
+        py.detach(|| self.segments.queues(&names)).map_err(|error| store_error(py, &error))
+    }
+
+    /// The values of metrics in these runs, each with where they were measured; None for a metric that the answers of one of
+    /// the runs lack, or if a run is not there.
+    fn values(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        metrics: Vec<String>,
+    ) -> PyResult<Option<Vec<Option<Column>>>> {
+        let found = py
+            .detach(|| self.segments.values(&names, &metrics))
+            .map_err(|error| store_error(py, &error))?;
+        let column = |own: Values| (own.values, own.windows);
+        Ok(found.map(|found| found.into_iter().map(|own| own.map(column)).collect()))
     }
 
     /// A run with these tables, or with all.
@@ -128,7 +205,7 @@ impl Store {
         let tables = tables::decode(&bytes, &admits)
             .map_err(|error| PyValueError::new_err(error.to_string()))?;
         let engine = EngineId { name: engine, version, detail: String::new() };
-        let scenario = Arc::clone(scenario.resolved());
+        let scenario = scenario.resolved();
         Ok(Run::of(Results { scenario, engine, tables, unrecorded: Vec::new() }))
     }
 
@@ -187,56 +264,58 @@ impl Store {
 /// The answers that a run was stored with.
 #[pyclass(frozen, module = "sojourn._core")]
 pub struct Answers {
-    own: Own,
+    own: View,
 }
 
 #[pymethods]
 impl Answers {
     /// The value of a metric and where it was measured; None if it is not among the answers.
     fn get(&self, metric: &str) -> Option<Measured> {
-        self.own.get(metric).map(|own| (own.value, own.windows.clone()))
+        self.own.get(metric)
     }
 
     /// The metrics that are answered.
     #[getter]
     fn metrics(&self) -> Vec<&str> {
-        self.own.metrics.iter().map(|own| own.metric.as_str()).collect()
+        self.own.metrics().collect()
     }
 
     /// The default window, s.
     #[getter]
     fn window(&self) -> Option<(f64, f64)> {
-        self.own.window
+        self.own.window()
     }
 
     /// Of each queue that packets came to: packets that came, were dropped or marked, left, waited, and the time that they
     /// spent there together, s.
     #[getter]
     fn queues(&self) -> Vec<(&str, [f64; 5])> {
-        let facts = self.own.queues.iter();
-        facts
-            .map(|q| (q.path.as_str(), [q.came, q.signalled, q.left, q.waited, q.total_s]))
-            .collect()
+        self.own.queues().collect()
     }
 
     /// The experiment's checks: name, what came out, whether it holds, where it looks.
     #[getter]
-    fn checks(&self) -> Vec<Checked<'_>> {
-        let checks = self.own.checks.iter();
-        checks.map(|c| (c.name.as_str(), c.said.as_str(), c.passed, c.windows.clone())).collect()
+    fn checks(&self) -> PyResult<Vec<Checked>> {
+        let checks = self.own.checks().ok_or_else(unfit)?.into_iter();
+        Ok(checks.map(|own| (own.name, own.said, own.passed, own.windows)).collect())
     }
 
     /// The remarks, JSON.
     #[getter]
-    fn remarks(&self) -> String {
-        serde_json::to_string(&self.own.remarks).expect("texts and numbers")
+    fn remarks(&self) -> PyResult<String> {
+        let remarks = self.own.remarks().ok_or_else(unfit)?;
+        Ok(serde_json::to_string(&remarks).expect("texts and numbers"))
     }
+}
+
+fn unfit() -> PyErr {
+    PyValueError::new_err("its answers are not as they are written")
 }
 
 /// How the tables of a fresh or imported run answer the usual questions.
 #[pyfunction]
 pub fn answers_of(py: Python<'_>, run: &Run) -> Answers {
-    Answers { own: py.detach(|| Own::of(run.results())) }
+    Answers { own: py.detach(|| View::of(&Own::of(run.results()))) }
 }
 
 /// A run in its stored form, for [`Store::append`]. An imported run has `imported`, JSON, and no answers.
@@ -280,7 +359,11 @@ pub fn run_digests(
     measured: Vec<String>,
     repetition: u32,
 ) -> (String, String) {
-    let own = identity::identity(scenario.resolved(), engine, version, &measured, repetition);
+    let own = if measured.is_empty() {
+        scenario.identity(engine, version, repetition)
+    } else {
+        identity::identity(&scenario.resolved(), engine, version, &measured, repetition)
+    };
     (own.run, own.cell)
 }
 

@@ -14,6 +14,8 @@ use sojourn_model::{Direction, Kind, Scenario, Side, Traffic};
 use sojourn_results::metrics::{Bounds, Expression, Frame, Names, WindowSpec};
 use sojourn_results::{Run, schema};
 use sojourn_units::Rate;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A packet that stays in a queue for longer waited for others, s.
 pub const WAITED: f64 = 0.001;
@@ -106,10 +108,6 @@ impl Answers {
         }
     }
 
-    /// The answer to this expression, if it is among them.
-    pub fn get(&self, metric: &str) -> Option<&Answer> {
-        self.metrics.iter().find(|answer| answer.metric == metric)
-    }
 }
 
 /// The names that expressions may use in a run, owned.
@@ -252,12 +250,19 @@ pub fn queue_facts(run: &Run) -> Vec<QueueFacts> {
 
 /// What all seeds of a cell have in common.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-struct Shape {
+pub struct Shape {
     /// Each metric with the place of its windows among `windows`.
     metrics: Vec<(String, usize)>,
     /// How many windows each set has; the first is the default window.
     windows: Vec<usize>,
     queues: Vec<String>,
+}
+
+impl Shape {
+    /// The place of a metric among the answers.
+    fn place(&self, metric: &str) -> Option<usize> {
+        self.metrics.iter().position(|(own, _)| own == metric)
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -304,35 +309,168 @@ impl Answers {
         let texts = Texts { checks: self.checks.clone(), remarks: self.remarks.clone() };
         Packed { shape: json(&shape), values, texts: json(&texts) }
     }
+}
 
-    /// Unpacks answers; `None` if the parts do not belong together.
-    pub fn unpack(packed: &Packed) -> Option<Self> {
-        let shape: Shape = serde_json::from_str(&packed.shape).ok()?;
-        let texts: Texts = serde_json::from_str(&packed.texts).ok()?;
-        let (values, rest) = packed.values.split_at_checked(shape.metrics.len())?;
-        let spans = shape.windows.iter().try_fold(0_usize, |sum, n| sum.checked_add(*n))?;
-        let (bounds, facts) = rest.split_at_checked(spans.checked_mul(2)?)?;
-        if facts.len() != shape.queues.len().checked_mul(5)? {
-            return None;
-        }
-        let mut bounds = bounds.chunks_exact(2).map(|pair| (pair[0], pair[1]));
-        let sets: Vec<Vec<(f64, f64)>> =
-            shape.windows.iter().map(|&n| bounds.by_ref().take(n).collect()).collect();
-        let metrics = shape.metrics.into_iter().zip(values).map(|((metric, set), &value)| {
-            Some(Answer { metric, value, windows: sets.get(set)?.clone() })
-        });
-        let queues = shape.queues.into_iter().zip(facts.chunks_exact(5)).map(|(path, own)| {
-            let [came, signalled, left, waited, total_s] = own else { unreachable!("five") };
-            let (came, signalled, left) = (*came, *signalled, *left);
-            QueueFacts { path, came, signalled, left, waited: *waited, total_s: *total_s }
-        });
-        Some(Self {
-            window: sets.first()?.first().copied(),
-            metrics: metrics.collect::<Option<_>>()?,
-            queues: queues.collect(),
-            checks: texts.checks,
-            remarks: texts.remarks,
+/// The shapes that a reader has met. The seeds of a cell have one, so its text is parsed once for all of them.
+#[derive(Debug, Default)]
+pub struct Shapes {
+    /// By their texts.
+    known: Mutex<HashMap<String, Arc<Shape>>>,
+}
+
+impl Shapes {
+    /// A run's answers to look into; `None` if the parts do not belong together.
+    pub fn view(&self, packed: Packed) -> Option<View> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let shape = if let Some(shape) = known.get(&packed.shape) {
+            Arc::clone(shape)
+        } else {
+            let shape: Shape = serde_json::from_str(&packed.shape).ok()?;
+            let spans = shape.windows.iter().try_fold(0_usize, |sum, n| sum.checked_add(*n))?;
+            spans.checked_mul(2)?.checked_add(shape.queues.len().checked_mul(FACTS)?)?;
+            let sets = shape.windows.len();
+            if sets == 0 || shape.metrics.iter().any(|(_, set)| *set >= sets) {
+                return None;
+            }
+            let shape = Arc::new(shape);
+            known.insert(packed.shape, Arc::clone(&shape));
+            shape
+        };
+        drop(known);
+        let spans: usize = shape.windows.iter().sum();
+        let length = shape.metrics.len() + 2 * spans + FACTS * shape.queues.len();
+        (packed.values.len() == length).then_some(View {
+            shape,
+            values: packed.values,
+            texts: packed.texts,
         })
+    }
+}
+
+/// Numbers of a queue's facts.
+const FACTS: usize = 5;
+
+/// The answers of a run as they are stored.
+#[derive(Clone, Debug)]
+pub struct View {
+    shape: Arc<Shape>,
+    values: Vec<f64>,
+    texts: String,
+}
+
+impl View {
+    /// Those of a run that has just ended.
+    pub fn of(answers: &Answers) -> Self {
+        Shapes::default().view(answers.pack()).expect("they were packed together")
+    }
+
+    /// A metric's value and where it was measured; `None` if it is not among the answers.
+    pub fn get(&self, metric: &str) -> Option<(f64, Vec<(f64, f64)>)> {
+        let place = self.shape.place(metric)?;
+        Some((self.values[place], self.windows(self.shape.metrics[place].1).collect()))
+    }
+
+    /// The metrics that are answered.
+    pub fn metrics(&self) -> impl Iterator<Item = &str> {
+        self.shape.metrics.iter().map(|(metric, _)| metric.as_str())
+    }
+
+    /// The default window of the run as a whole, s.
+    pub fn window(&self) -> Option<(f64, f64)> {
+        self.windows(0).next()
+    }
+
+    /// The facts of each queue that packets came to, in the order of [`QueueFacts`].
+    pub fn queues(&self) -> impl Iterator<Item = (&str, [f64; FACTS])> {
+        let facts = &self.values[self.values.len() - FACTS * self.shape.queues.len()..];
+        self.shape.queues.iter().map(String::as_str).zip(facts.as_chunks().0.iter().copied())
+    }
+
+    /// The experiment's checks; `None` if they are not as they are written.
+    pub fn checks(&self) -> Option<Vec<Checked>> {
+        serde_json::from_str(&self.texts).ok().map(|own: Texts| own.checks)
+    }
+
+    /// The remarks; `None` if they are not as they are written.
+    pub fn remarks(&self) -> Option<Vec<Remark>> {
+        serde_json::from_str(&self.texts).ok().map(|own: Texts| own.remarks)
+    }
+
+    /// The windows of a set.
+    fn windows(&self, set: usize) -> impl Iterator<Item = (f64, f64)> + Clone {
+        let first = self.shape.metrics.len() + 2 * self.shape.windows[..set].iter().sum::<usize>();
+        let bounds = &self.values[first..first + 2 * self.shape.windows[set]];
+        bounds.chunks_exact(2).map(|pair| (pair[0], pair[1]))
+    }
+}
+
+/// A metric's values in several runs, and where they were measured.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Values {
+    /// In base units, by run; NaN where a run has none.
+    pub values: Vec<f64>,
+    /// Each set of windows once: (after, up to), s. A single set is that of every run.
+    pub windows: Vec<Vec<(f64, f64)>>,
+}
+
+impl Values {
+    fn see(&mut self, set: impl Iterator<Item = (f64, f64)> + Clone) {
+        if !self.windows.iter().any(|known| known.iter().copied().eq(set.clone())) {
+            self.windows.push(set.collect());
+        }
+    }
+
+    /// Appends those of further runs.
+    pub fn extend(&mut self, other: Self) {
+        self.values.extend(other.values);
+        other.windows.iter().for_each(|set| self.see(set.iter().copied()));
+    }
+}
+
+/// The same questions put to many runs.
+#[derive(Debug)]
+pub struct Questions<'a> {
+    metrics: &'a [String],
+    /// The shape of the last run, and the place of each metric in it.
+    last: Option<(Arc<Shape>, Vec<Option<usize>>)>,
+    /// By metric; `None` once a run had no answer.
+    found: Vec<Option<Values>>,
+}
+
+impl<'a> Questions<'a> {
+    /// Questions for these metrics.
+    pub fn new(metrics: &'a [String]) -> Self {
+        let found = metrics.iter().map(|_| Some(Values::default())).collect();
+        Self { metrics, last: None, found }
+    }
+
+    /// Puts them to a run, which has no answers if it was imported.
+    pub fn ask(&mut self, answers: Option<&View>) {
+        let Some(view) = answers else {
+            self.found.iter_mut().for_each(|found| *found = None);
+            return;
+        };
+        let (_, places) = match self.last.take() {
+            Some(last) if Arc::ptr_eq(&last.0, &view.shape) => self.last.insert(last),
+            _ => {
+                let places = self.metrics.iter().map(|metric| view.shape.place(metric)).collect();
+                self.last.insert((Arc::clone(&view.shape), places))
+            }
+        };
+        for (found, place) in self.found.iter_mut().zip(places) {
+            match (found.as_mut(), *place) {
+                (Some(known), Some(place)) => {
+                    known.values.push(view.values[place]);
+                    known.see(view.windows(view.shape.metrics[place].1));
+                }
+                _ => *found = None,
+            }
+        }
+    }
+
+    /// The answers, by metric; `None` where a run had none.
+    pub fn into_values(self) -> Vec<Option<Values>> {
+        self.found
     }
 }
 

@@ -4,9 +4,10 @@
 //! belong to a writer that was killed (the folder's lock says which). A set that is open for adding has one segment of its
 //! own; when that is full it is closed, and the next run begins another.
 
+use super::answers::{Questions, Shapes, Values, View};
 use super::keep::Keep;
-use super::segment::{EXTENSION, Entry, Reader, SegmentError, Source, Stored, Writer};
-use std::collections::HashMap;
+use super::segment::{EXTENSION, Entry, Reader, SegmentError, Source, Stored, UNFIT, Writer};
+use indexmap::IndexMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,10 +22,19 @@ pub const MANY: usize = 32;
 /// A small segment has fewer bytes.
 pub const SMALL: u64 = 1 << 20;
 
+/// A thread of its own reads at least this number of runs.
+const FEW: usize = 256;
+
+/// The facts of a queue by its path, those of several runs together; the order is that of
+/// [`QueueFacts`](super::answers::QueueFacts).
+pub type QueueSum = (String, [f64; 5]);
+
 /// The segments of a folder.
 #[derive(Debug)]
 pub struct Segments {
     folder: PathBuf,
+    /// Those of the answers that were read.
+    shapes: Shapes,
     readers: Vec<Reader>,
     /// Segments that cannot be read at all.
     broken: Vec<SegmentError>,
@@ -37,10 +47,8 @@ struct Adding {
     writer: Option<Writer>,
     /// Segments that were full.
     closed: Vec<Reader>,
-    /// How much of each run is kept, and where it is, by its name.
-    places: HashMap<String, (Keep, Spot)>,
-    /// The names in the order in which the runs came.
-    names: Vec<String>,
+    /// How much of each run is kept, and where it is, by its name, in the order in which the runs came.
+    places: IndexMap<String, (Keep, Spot)>,
     unsynced: bool,
 }
 
@@ -58,10 +66,7 @@ impl Adding {
         match self.places.get_mut(&entry.name) {
             Some((known, _)) if *known >= keep => {}
             Some(own) => *own = (keep, spot),
-            None => {
-                self.places.insert(entry.name.clone(), (keep, spot));
-                self.names.push(entry.name.clone());
-            }
+            None => drop(self.places.insert(entry.name.clone(), (keep, spot))),
         }
     }
 
@@ -77,6 +82,7 @@ impl Segments {
     pub fn open(folder: &Path) -> Result<Self, SegmentError> {
         let mut own = Self {
             folder: folder.to_owned(),
+            shapes: Shapes::default(),
             readers: Vec::new(),
             broken: Vec::new(),
             adding: Mutex::default(),
@@ -172,12 +178,22 @@ impl Segments {
 
     /// The names of the runs, in the order in which they came.
     pub fn names(&self) -> Vec<String> {
-        self.adding().names.clone()
+        self.adding().places.keys().cloned().collect()
     }
 
     /// Whether there is a run of this name.
     pub fn has(&self, name: &str) -> bool {
         self.adding().places.contains_key(name)
+    }
+
+    /// How much is kept of the run of this name; `None` if there is none.
+    pub fn keeps(&self, name: &str) -> Option<Keep> {
+        self.adding().places.get(name).map(|(keep, _)| *keep)
+    }
+
+    /// How many runs there are.
+    pub fn count(&self) -> usize {
+        self.adding().places.len()
     }
 
     /// Reads something of the run of this name; `None` if there is none.
@@ -199,6 +215,100 @@ impl Segments {
                 Some(read(writer.read(), &writer.entries()[entry as usize]))
             }
         }
+    }
+
+    /// The answers of a run; `None` inside if it was stored without. `None` if there is no run of this name.
+    pub fn view(&self, name: &str) -> Option<Result<Option<View>, SegmentError>> {
+        self.with(name, |source, entry| {
+            let Some(packed) = source.answers(entry)? else { return Ok(None) };
+            let view = self.shapes.view(packed);
+            view.ok_or_else(|| source.damaged(entry.answers.at, UNFIT)).map(Some)
+        })
+    }
+
+    /// Reads the answers of these runs on every core. Each thread makes a `T`, which sees the answers of consecutive runs; they
+    /// are returned in the order of the runs. Nothing is returned if one of the runs is not there.
+    fn views<T: Send>(
+        &self,
+        names: &[String],
+        make: impl Fn() -> T + Sync,
+        see: impl Fn(&mut T, Option<&View>) + Sync,
+    ) -> Result<Option<Vec<T>>, SegmentError> {
+        let read = |names: &[String]| {
+            let mut own = make();
+            for name in names {
+                let Some(view) = self.view(name) else { return Ok(None) };
+                see(&mut own, view?.as_ref());
+            }
+            Ok(Some(own))
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut parts = names.chunks(names.len().div_ceil(cores).max(FEW));
+        let here = parts.next().unwrap_or_default();
+        std::thread::scope(|scope| {
+            let read = &read;
+            let others: Vec<_> = parts.map(|own| scope.spawn(move || read(own))).collect();
+            let first = read(here);
+            let others = others.into_iter().map(|own| match own.join() {
+                Ok(own) => own,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            std::iter::once(first).chain(others).collect()
+        })
+    }
+
+    /// The values of these metrics in these runs; `None` for a metric that one of them has no answer to. Nothing if one of the
+    /// runs is not there.
+    pub fn values(
+        &self,
+        names: &[String],
+        metrics: &[String],
+    ) -> Result<Option<Vec<Option<Values>>>, SegmentError> {
+        let parts = self.views(names, || Questions::new(metrics), Questions::ask)?;
+        let Some(parts) = parts else { return Ok(None) };
+        let mut all: Vec<Option<Values>> = metrics.iter().map(|_| Some(Values::default())).collect();
+        for part in parts {
+            for (all, part) in all.iter_mut().zip(part.into_values()) {
+                match (all.as_mut(), part) {
+                    (Some(own), Some(part)) => own.extend(part),
+                    _ => *all = None,
+                }
+            }
+        }
+        Ok(Some(all))
+    }
+
+    /// The facts of each queue in these runs together, in the order in which packets came to a queue first. Nothing if one of the
+    /// runs is not there or has no answers.
+    pub fn queues(&self, names: &[String]) -> Result<Option<Vec<QueueSum>>, SegmentError> {
+        fn add(all: &mut Vec<QueueSum>, path: &str, facts: [f64; 5]) {
+            if let Some((_, sum)) = all.iter_mut().find(|(own, _)| own == path) {
+                sum.iter_mut().zip(facts).for_each(|(sum, own)| *sum += own);
+            } else {
+                all.push((path.to_owned(), facts));
+            }
+        }
+        let parts = self.views(
+            names,
+            || Some(Vec::new()),
+            |all, view| match view {
+                Some(view) => {
+                    if let Some(all) = all {
+                        view.queues().for_each(|(path, facts)| add(all, path, facts));
+                    }
+                }
+                None => *all = None,
+            },
+        )?;
+        let Some(parts) = parts.and_then(|parts| parts.into_iter().collect::<Option<Vec<_>>>())
+        else {
+            return Ok(None);
+        };
+        let mut all = Vec::new();
+        for (path, facts) in parts.into_iter().flatten() {
+            add(&mut all, &path, facts);
+        }
+        Ok(Some(all))
     }
 
     /// Appends a run, unless the folder has it already and keeps as much of it. Several threads may append: they compress at the same

@@ -20,17 +20,62 @@ pub struct Identity {
     pub cell: String,
 }
 
-fn digest(parts: [&str; 3]) -> String {
+/// The first 12 hexadecimal digits of the SHA-256 of these texts, each a list of parts and after its length.
+fn digest(texts: [&[&str]; 3]) -> String {
     let mut hash = Sha256::new();
-    for part in parts {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
+    for parts in texts {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        hash.update((length as u64).to_le_bytes());
+        for part in parts {
+            hash.update(part);
+        }
     }
     hash.finalize()[..6].iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).expect("a scenario is numbers and texts")
+}
+
+/// The JSON of a cell's scenario, cut where a run's has its seed. It identifies all runs of the cell.
+#[derive(Clone, Debug)]
+pub struct CellText {
+    before: String,
+    after: String,
+}
+
+impl CellText {
+    /// That of the cell which this scenario is a run of.
+    pub fn of(scenario: &Scenario) -> Self {
+        let mut text =
+            if scenario.plugins.is_empty() { json(scenario) } else { json(&cleared(scenario)) };
+        let seed = seed(scenario.seed);
+        let at = text.find(&seed).expect("a scenario has a seed");
+        let after = text.split_off(at).split_off(seed.len());
+        Self { before: text, after }
+    }
+
+    /// The identity of the run with this seed.
+    pub fn identity(&self, seed: u64, engine: &str, version: &str, repetition: u32) -> Identity {
+        let Self { before, after } = self;
+        let again = format!(", repetition {repetition}");
+        let again = if repetition > 1 { &again } else { "" };
+        Identity {
+            run: digest([&[before, &self::seed(seed), after], &[engine], &[version, again]]),
+            cell: digest([&[before, after], &[engine], &[version]]),
+        }
+    }
+}
+
+fn seed(seed: u64) -> String {
+    format!(",\"seed\":{seed}")
+}
+
+/// The path of a plugin does not count.
+fn cleared(scenario: &Scenario) -> Scenario {
+    let mut own = scenario.clone();
+    own.plugins.iter_mut().for_each(|plugin| plugin.path.clear());
+    own
 }
 
 /// The identity of a run.
@@ -45,36 +90,23 @@ pub fn identity(
     measured: &[String],
     repetition: u32,
 ) -> Identity {
-    let plain = scenario.plugins.is_empty();
-    let cleared = || {
-        let mut own = scenario.clone();
-        for plugin in &mut own.plugins {
-            plugin.path.clear();
-        }
-        own
-    };
-    let text = if plain { json(scenario) } else { json(&cleared()) };
-    let again =
-        if repetition > 1 { format!("{version}, repetition {repetition}") } else { String::new() };
-    let run = digest([&text, engine, if repetition > 1 { &again } else { version }]);
-    let seed = format!(",\"seed\":{}", scenario.seed);
-    let asked = if measured.is_empty() {
-        text.replacen(&seed, "", 1)
-    } else {
-        let mut own = cleared();
-        let is = |key: &str| measured.iter().any(|own| own == key);
-        if is("duration") {
-            own.duration = Span::ZERO;
-        }
-        if is("source") {
-            own.source.clear();
-        }
-        if is("start") {
-            own.flows.iter_mut().for_each(|flow| flow.start = Start::At(At::ORIGIN));
-        }
-        json(&own).replacen(&seed, "", 1)
-    };
-    Identity { run, cell: digest([&asked, engine, version]) }
+    let of = |own: &Scenario| CellText::of(own).identity(own.seed, engine, version, repetition);
+    let identity = of(scenario);
+    if measured.is_empty() {
+        return identity;
+    }
+    let mut asked = scenario.clone();
+    let is = |key: &str| measured.iter().any(|own| own == key);
+    if is("duration") {
+        asked.duration = Span::ZERO;
+    }
+    if is("source") {
+        asked.source.clear();
+    }
+    if is("start") {
+        asked.flows.iter_mut().for_each(|flow| flow.start = Start::At(At::ORIGIN));
+    }
+    Identity { cell: of(&asked).cell, ..identity }
 }
 
 /// A run's name: its label made safe for file systems, and its digest.

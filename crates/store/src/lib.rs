@@ -5,7 +5,8 @@
 //! when the run ends ([`answers`]), and the run is appended to a file that it shares with others ([`segment`]).
 //!
 //! Layers: [`columns`] states what a summary measures; [`remarks`] what a reader must know; [`answers`] computes both;
-//! [`tables`] turns tables into bytes; [`segment`] keeps them; [`folder`] makes one set of a folder's segments. Nothing here starts a thread or reads a clock.
+//! [`tables`] turns tables into bytes; [`segment`] keeps them; [`folder`] makes one set of a folder's segments. 
+//! Only [`Segments`] starts threads, to read the answers of many runs; nothing reads a clock.
 
 pub mod answers;
 pub mod columns;
@@ -19,7 +20,7 @@ pub mod tables;
 
 pub use answers::{Answers, Packed};
 pub use folder::Segments;
-pub use identity::Identity;
+pub use identity::{CellText, Identity};
 pub use keep::Keep;
 pub use record::About;
 pub use segment::{Brief, Dictionary, Entry, Frames, Reader, SegmentError, Source, Stored, Writer};

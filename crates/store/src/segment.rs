@@ -45,6 +45,9 @@ const MOST_UNPACKED: usize = 1 << 30;
 /// zstd's level: its default. A higher one took three times as long for a tenth of the size.
 const LEVEL: i32 = 3;
 
+/// Answers with parts that do not belong together.
+pub(super) const UNFIT: &str = "its answers are not as they are written";
+
 const DICTIONARY: u8 = b'D';
 const TABLES: u8 = b'T';
 const ANSWERS: u8 = b'A';
@@ -103,7 +106,7 @@ impl SegmentError {
 /// Where a block is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Place {
-    at: u64,
+    pub(super) at: u64,
     length: u32,
 }
 
@@ -115,7 +118,7 @@ pub struct Entry {
     /// What is asked of a run before its head is read: labels, seed, cell.
     pub brief: Brief,
     head: Place,
-    answers: Place,
+    pub(super) answers: Place,
     tables: Place,
 }
 
@@ -347,7 +350,7 @@ impl Source {
     /// The answers of a run; `None` if it was stored without.
     pub fn answers(&self, entry: &Entry) -> Result<Option<Packed>, SegmentError> {
         let bytes = self.unpacked(entry.answers, ANSWERS)?;
-        let wrong = || self.damaged(entry.answers.at, "its answers are not as they are written");
+        let wrong = || self.damaged(entry.answers.at, UNFIT);
         unpack_answers(&bytes).map_err(|Misfit| wrong())
     }
 
@@ -371,7 +374,7 @@ impl Source {
         SegmentError::NotWritten { path: self.path.clone(), error }
     }
 
-    fn damaged(&self, at: u64, why: &'static str) -> SegmentError {
+    pub(super) fn damaged(&self, at: u64, why: &'static str) -> SegmentError {
         SegmentError::Damaged { path: self.path.clone(), at, why }
     }
 

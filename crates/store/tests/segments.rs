@@ -5,6 +5,7 @@ use sojourn_engine::Engine as _;
 use sojourn_language::{AnyWords, Experiment};
 use sojourn_results::Run;
 use sojourn_results::metrics::{Expression, Frame};
+use sojourn_store::answers::{Shapes, View};
 use sojourn_store::folder::MANY;
 use sojourn_store::{About, Answers, Reader, Segments, Stored, Writer, tables};
 use std::fs;
@@ -86,14 +87,25 @@ fn runs_come_back_to_the_bit() {
     let closed = Reader::open(&place.file()).unwrap();
     assert!(closed.is_closed());
     assert_eq!(closed.verify(), []);
+    let shapes = Shapes::default();
     for reader in [&open, &closed] {
         for (entry, run) in reader.entries().iter().zip(&runs) {
             assert_eq!(reader.read().stored(entry).unwrap().head, stored(run).head);
             let found = tables::decode(&reader.read().tables(entry).unwrap(), &|_| true).unwrap();
             assert_eq!(digests(&found), digests(&run.tables));
             let packed = reader.read().answers(entry).unwrap().unwrap();
-            let (answers, own) = (Answers::unpack(&packed).unwrap(), Answers::of(run));
-            assert_eq!(format!("{answers:?}"), format!("{own:?}"));
+            let (view, own) = (shapes.view(packed).unwrap(), Answers::of(run));
+            for answer in &own.metrics {
+                let (value, windows) = view.get(&answer.metric).unwrap();
+                assert_eq!((value.to_bits(), &windows), (answer.value.to_bits(), &answer.windows));
+            }
+            assert!(view.metrics().eq(own.metrics.iter().map(|answer| answer.metric.as_str())));
+            assert_eq!(view.window(), own.window);
+            let facts = own.queues.iter();
+            assert!(view.queues().eq(facts
+                .map(|q| (q.path.as_str(), [q.came, q.signalled, q.left, q.waited, q.total_s]))));
+            assert_eq!(view.checks().unwrap(), own.checks);
+            assert_eq!(view.remarks().unwrap(), own.remarks);
         }
     }
 }
@@ -102,7 +114,8 @@ fn runs_come_back_to_the_bit() {
 fn an_answer_is_the_value_from_the_stored_tables_bit_by_bit() {
     let fresh = run(5);
     let answers = Answers::of(&fresh);
-    assert!(answers.get("goodput(one)").is_some() && answers.get("no metric").is_none());
+    let view = View::of(&answers);
+    assert!(view.get("goodput(one)").is_some() && view.get("no metric").is_none());
     assert!(answers.metrics.len() > 10, "{}", answers.metrics.len());
     let bytes = tables::encode(fresh.tables.iter());
     let again = Run { tables: tables::decode(&bytes, &|_| true).unwrap(), ..fresh };

@@ -13,6 +13,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Protocol, TypeVar
 
 from sojourn.core.run import Run
@@ -44,7 +45,7 @@ class Cell:
     def key(self) -> str:
         """What tells it from any other cell, whatever it was grouped with and whichever of its seeds are meant."""
         key = self.runs[0].key
-        return json.dumps([key.asked, self.engine, _build(key)], sort_keys=True)
+        return json.dumps([key.asked, self.engine, _build(key.version)], sort_keys=True)
 
     @property
     def name(self) -> str:
@@ -108,9 +109,7 @@ def distinguished(runs: Iterable[Distinguished]) -> list[tuple[Labels, list[Dist
 def seeds_of_one(first: Told, second: Told) -> bool:
     """Return whether two runs differ in nothing but their seed."""
     one, other = _key_of(first), _key_of(second)
-    if (first.engine, _build(one)) != (second.engine, _build(other)):
-        return False
-    return one.asked == other.asked
+    return (first.engine, _build(one.version)) == (second.engine, _build(other.version)) and one.is_seed_of(other)
 
 
 def paired(first: Sequence[Cell], second: Sequence[Cell]) -> list[tuple[Cell, Cell]]:
@@ -125,8 +124,8 @@ def paired(first: Sequence[Cell], second: Sequence[Cell]) -> list[tuple[Cell, Ce
         left = list(theirs.get(place, ()))
         alone = []
         for cell in own:
-            asked = cell.runs[0].key.asked
-            same = next((other for other in left if other.runs[0].key.asked == asked), None)
+            key = cell.runs[0].key
+            same = next((other for other in left if key.is_seed_of(other.runs[0].key)), None)
             if same is None:
                 alone.append(cell)
             else:
@@ -149,7 +148,8 @@ def _words(labels: Labels, apart: Labels) -> list[str]:
 
 
 def _place(run: Told) -> tuple[str, Labels, str]:
-    return run.scenario.experiment, run.scenario.labels, run.engine
+    scenario = run.scenario
+    return scenario.experiment, scenario.labels, run.engine
 
 
 def _key_of(run: object) -> RunKey:
@@ -159,9 +159,10 @@ def _key_of(run: object) -> RunKey:
     return key
 
 
-def _build(key: RunKey) -> str:
-    """Return which code a run is by. The plan that Linux's runs name beside it has their seed in it."""
-    return re.sub(r", plan [0-9a-f]+(?=,|$)", "", key.version)
+@cache
+def _build(version: str) -> str:
+    """Return the code that decided runs of a version. The plan that Linux's runs name after it has their seed in it."""
+    return re.sub(r", plan [0-9a-f]+(?=,|$)", "", version)
 
 
 # --- what differs, in words ------------------------------------------------------------------------------------------
@@ -179,7 +180,7 @@ def _differences(keys: Sequence[Told], taken: set[str]) -> list[Labels]:
     if len(keys) == 1:
         return [()]
     found = [_key_of(key) for key in keys]
-    leaves = [{**_leaves(key.asked), ("build",): _build(key)} for key in found]
+    leaves = [{**_leaves(key.asked), ("build",): _build(key.version)} for key in found]
     paths = [p for p in dict.fromkeys(p for own in leaves for p in own) if len({own.get(p) for own in leaves}) > 1]
     columns = {path: tuple(_shown(own.get(path)) for own in leaves) for path in paths}
     named: dict[str, tuple[str, ...]] = {}

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sojourn.core.cells import Cell
-from sojourn.core.run import Span
+from sojourn.core.run import Span, columns
 from sojourn.core.scenario import Flow, Scenario
 from sojourn.core.spread import Spread
 
@@ -54,14 +54,7 @@ def spreads_and_windows(cell: Cell, expressions: Sequence[str]) -> list[tuple[Sp
     Raises:
         UsageError: as :func:`spreads`.
     """
-    by_run = [run.measured(expressions) for run in cell.runs]
-    return [
-        (
-            Spread.of([values[index].value for values in by_run]),
-            list(dict.fromkeys(span for values in by_run for span in values[index].windows)),
-        )
-        for index in range(len(expressions))
-    ]
+    return [(Spread.of(own.values), own.windows) for own in columns(cell.runs, expressions)]
 
 
 def seeds_said(cells: Sequence[Cell]) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sojourn.core.run import Run
+from sojourn.core.run import Run, queue_facts
 from sojourn.core.scenario import QUEUES, Scenario
+from sojourn.core.store import RunKey
 
 SHARE: Final = 0.001
 """Of the packets that came to a queue, from which on what became of them matters."""
@@ -89,17 +90,17 @@ def that_matter(runs: Sequence[Run]) -> list[Queue]:
     Args:
         runs: of one cell or of several that stand in one table.
     """
-    seen: dict[str, _Seen] = {}
     known: dict[str, Queue] = {}
     usual: dict[str, Queue] = {}
+    last: RunKey | None = None
     for run in runs:
-        own = {queue.path: queue for queue in on_path(run.scenario)}
-        known = own | known
-        main = bottleneck(run.scenario)
-        if main is not None:
-            usual.setdefault(main.path, main)
-        for path, added in _seen(run).items():
-            seen[path] = seen[path] + added if path in seen else added
+        if last is None or not run.key.resolved.shares_cell(last.resolved):
+            known = {queue.path: queue for queue in on_path(run.scenario)} | known
+            main = bottleneck(run.scenario)
+            if main is not None:
+                usual.setdefault(main.path, main)
+        last = run.key
+    seen = {path: _Seen(*facts) for path, facts in queue_facts(runs)}
     found = [queue for queue in known.values() if queue.path in seen and seen[queue.path].matters]
     if not found:
         return list(usual.values())
@@ -120,15 +121,6 @@ class _Seen:
     total_s: float
     """Time that those that left were in it, together."""
 
-    def __add__(self, other: "_Seen") -> "_Seen":
-        return _Seen(
-            self.came + other.came,
-            self.signalled + other.signalled,
-            self.left + other.left,
-            self.waited + other.waited,
-            self.total_s + other.total_s,
-        )
-
     @property
     def matters(self) -> bool:
         return 0 < self.signalled >= SHARE * self.came or 0 < self.waited >= SHARE * self.left
@@ -136,8 +128,3 @@ class _Seen:
     @property
     def mean_s(self) -> float:
         return self.total_s / self.left if self.left else 0.0
-
-
-def _seen(run: Run) -> dict[str, _Seen]:
-    """Return what became of packets in each queue that packets came to."""
-    return {path: _Seen(*facts) for path, facts in run.answers.queues}

@@ -114,7 +114,7 @@ class Run:
     @property
     def seed(self) -> int:
         """The seed of its random streams."""
-        return self.scenario.seed
+        return self._key.seed
 
     @property
     def engine(self) -> str:
@@ -275,6 +275,67 @@ class Run:
         return f"<Run {self.label} on {self.engine}: {size}>"
 
 
+class Column(NamedTuple):
+    """A metric's values in several runs."""
+
+    values: Sequence[float]
+    """In base units, by run; NaN where a run has none."""
+    sets: Sequence[Sequence[Span]]
+    """Where they were measured: each different :attr:`Measured.windows` once. A single one is that of every run."""
+
+    @property
+    def windows(self) -> list[Span]:
+        """Where they were measured: each place once."""
+        return list(dict.fromkeys(span for own in self.sets for span in own))
+
+
+def columns(runs: Sequence[Run], expressions: Sequence[str]) -> list[Column]:
+    """Return the values of metrics in many runs; the stored answers of all are read at once.
+
+    Args:
+        runs: of any cells that have what the expressions name.
+        expressions: as in :meth:`Run.metric`.
+    """
+    wanted = list(dict.fromkeys(expressions))
+    found: dict[str, Column] = {}
+    stored = _in_one_store(runs)
+    if stored is not None and (read := stored[0].values(stored[1], wanted)) is not None:
+        found = {text: Column(*own) for text, own in zip(wanted, read, strict=True) if own is not None}
+    rest = [text for text in wanted if text not in found]
+    by_run = [run.measured(rest) for run in runs] if rest else []
+    for index, text in enumerate(rest):
+        values = [own[index] for own in by_run]
+        sets = dict.fromkeys(tuple(own.windows) for own in values)
+        found[text] = Column([own.value for own in values], list(sets))
+    return [found[text] for text in expressions]
+
+
+QueueFacts = tuple[float, float, float, float, float]
+"""Packets that came to a queue, were dropped or marked, left, waited, and the time that they spent there together, s."""
+
+
+def queue_facts(runs: Sequence[Run]) -> list[tuple[str, QueueFacts]]:
+    """Return what became of packets in each queue, in these runs together."""
+    stored = _in_one_store(runs)
+    if stored is not None and (read := stored[0].queues(stored[1])) is not None:
+        return read
+    sums: dict[str, list[float]] = {}
+    for run in runs:
+        for path, facts in run.answers.queues:
+            sums[path] = [a + b for a, b in zip(sums.get(path, (0.0,) * 5), facts, strict=True)]
+    return [(path, (came, signalled, left, waited, s)) for path, (came, signalled, left, waited, s) in sums.items()]
+
+
+def _in_one_store(runs: Sequence[Run]) -> tuple[_core.Store, list[str]] | None:
+    """Return the store that has all of these runs, and their names; None if there is none."""
+    records = [run.record for run in runs]
+    first = records[0] if records else None
+    if first is None:
+        return None
+    names = [own.name for own in records if own is not None and own.store is first.store]
+    return (first.store, names) if len(names) == len(runs) else None
+
+
 def _added(expression: str) -> bool:
     """Whether a metric is one that another distribution adds: a bare name, which the language has none of."""
     return expression.isidentifier() and expression in METRICS
@@ -306,6 +367,8 @@ class _Fresh:
 
 class _Stored:
     """Tables in a results folder."""
+
+    __slots__ = ("_record",)
 
     def __init__(self, record: Record) -> None:
         self._record = record

@@ -1,9 +1,8 @@
 """What a resolved scenario says, in numbers and in few words."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from sojourn import _core
 
@@ -30,11 +29,6 @@ class Scenario(dict[str, Any]):
     """
 
     __slots__ = ()
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Return a scenario that the extension module wrote."""
-        return cls(json.loads(text))
 
     @property
     def experiment(self) -> str:

@@ -366,5 +366,5 @@ def _stored(path: Path, text: str, settings: Sequence[str], seeds: int | None, e
         raise StoreError(f"{path} is not a stored scenario: {error}") from error
     all_seeds = [resolved] if seeds is None else [resolved.with_seed(seed) for seed in range(1, seeds + 1)]
     keys = runner.run_keys(all_seeds, engine=engine)
-    own = Scenario.from_json(resolved.json)
+    own = Scenario(resolved.mapping)
     return Experiment(own["experiment"], "", own["source"], engine, keys)

@@ -92,7 +92,7 @@ def add(file: Incoming, folder: Folder, known: dict[str, Record], command: str) 
             f"the scenario in it does not hold together: {why}",
             help="if another version of Sojourn wrote it, export it again with this one",
         ) from error
-    found = Scenario.from_json(resolved.json)
+    found = Scenario(resolved.mapping)
     tables, missing = file.tables(found)
     imported = {
         "file": file.path.name,

@@ -169,8 +169,11 @@ class Results(Sequence[Run]):
         by_cell = [(cell, asked.of(cell)) for cell in self.cells]
         told = "{flow}" in expression or any(of for _, wanted in by_cell for of, _ in wanted)
         for cell, wanted in by_cell:
-            for run in cell.runs:
-                values = run.measured([own for _, own in wanted])
+            texts = [own for _, own in wanted]
+            found = data.columns(cell.runs, texts)
+            alike = all(len(own.sets) == 1 for own in found)
+            for index, run in enumerate(cell.runs):
+                values = [(c.values[index], c.sets[0]) for c in found] if alike else run.measured(texts)
                 for (of, own), (value, windows) in zip(wanted, values, strict=True):
                     if math.isnan(value) and missing is None:
                         missing = run.not_recorded(own)

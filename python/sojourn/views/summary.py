@@ -11,6 +11,7 @@ from sojourn.core import queues
 from sojourn.core.cells import Cell
 from sojourn.core.queues import Queue
 from sojourn.core.run import Run, Span
+from sojourn.core.run import columns as values_in
 from sojourn.core.scenario import Scenario
 from sojourn.views.window import measured_said
 
@@ -170,13 +171,11 @@ def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> li
 def _worth_showing(cells: Sequence[Cell], columns: Sequence[Column]) -> set[Column]:
     """Return the columns that have a value large enough to be shown; those that are always shown among them."""
     worth = {column for column in columns if column.least <= 0}
-    for run in (run for cell in cells for run in cell.runs):
+    for cell in cells:
         open_still = [column for column in columns if column not in worth]
-        expressions = [column.asked(run.scenario) for column in open_still]
-        values = iter(run.measure([text for own in expressions for text in own]))
-        for column, own in zip(open_still, expressions, strict=True):
-            found = [next(values) * column.scale for _ in own]
-            if any(value >= column.least for value in found):
+        asked = [(column, text) for column in open_still for text in column.asked(cell.scenario)]
+        for (column, _), found in zip(asked, values_in(cell.runs, [text for _, text in asked]), strict=True):
+            if any(value * column.scale >= column.least for value in found.values):
                 worth.add(column)
     return worth
 
@@ -243,8 +242,12 @@ def values_of(cell: Cell, columns: Sequence[Headed] | None = None) -> list[Value
     """Return a cell's value in each of these columns; of its own ones unless given."""
     headed = columns_of([cell]) if columns is None else columns
     of = next((own.queues_of(cell) for own in headed if own.column.each_queue), [])
-    by_run = [numbers_of(run, [own.column for own in headed], of) for run in cell.runs]
-    return [_value(own, _told(own, cell), [run[index] for run in by_run]) for index, own in enumerate(headed)]
+    asked = [own.column.asked(cell.scenario, of) for own in headed]
+    found = iter(values_in(cell.runs, [text for own in asked for text in own]))
+    return [
+        _value(own, _told(own, cell), [[value * own.column.scale for value in next(found).values] for _ in texts])
+        for own, texts in zip(headed, asked, strict=True)
+    ]
 
 
 def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS, of: Sequence[Queue] | None = None) -> list[list[float]]:
@@ -274,9 +277,8 @@ def _told(headed: Headed, cell: Cell) -> Sequence[str]:
     return _named(headed.queues_of(cell)) if headed.column.each_queue else headed.column.flows(cell.scenario)
 
 
-def _value(headed: Headed, told: Sequence[str], by_run: Sequence[Sequence[float]]) -> Value:
+def _value(headed: Headed, told: Sequence[str], by_flow: Sequence[Sequence[float]]) -> Value:
     digits = headed.column.digits
-    by_flow = list(zip(*by_run, strict=True))
     shown = by_flow[:_FLOWS_SHOWN]
     more = f" … ({len(by_flow)})" if len(by_flow) > _FLOWS_SHOWN else ""
     names = [f"{name} " for name in told] or [""] * len(by_flow)

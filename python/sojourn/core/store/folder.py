@@ -145,8 +145,7 @@ class Folder:
 
     def has(self, key: RunKey) -> bool:
         """Whether this very run is there, with at least as much of it as the key keeps."""
-        order = [word for word, _ in _core.keeps()]
-        return key in self and order.index(self.record(key).brief.keep) >= order.index(key.keep)
+        return self.store.has(key.name, key.keep)
 
     def record(self, key: RunKey) -> Record:
         """Return the stored run of this key."""

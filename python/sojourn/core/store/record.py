@@ -5,7 +5,6 @@ import json
 import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -52,7 +51,7 @@ def checksums(files: Iterable[Path]) -> bytes:
     return "".join(lines).encode()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Record:
     """A stored run. Its head, answers and tables are read on demand; each read compares the checksum."""
 
@@ -67,12 +66,12 @@ class Record:
         """The folder of the run's own files: its captures. Few runs have one."""
         return self.folder / "runs" / self.name
 
-    @cached_property
+    @property
     def brief(self) -> Brief:
         """What the index says of the run."""
         return Brief(*self.store.brief(self.name))
 
-    @cached_property
+    @property
     def head(self) -> Mapping[str, Any]:
         """Command, scenario, the rows of each table; ``warnings`` and ``imported`` where there are some.
 
@@ -99,27 +98,26 @@ class Record:
             "it repeats this run alone",
         )
 
-    @cached_property
+    @property
     def key(self) -> RunKey:
         """What was run.
 
         Raises:
             StoreError: as :attr:`head`.
         """
-        brief, head = self.brief, self.head
+        brief = self.brief
         try:
-            resolved = _core.Scenario(json.dumps(head["scenario"]))
+            resolved, measured, warnings = self.store.identified(self.name)
         except ValueError as error:
             raise StoreError(
                 f"the run {self.name} in {self.folder} has a scenario that this Sojourn does not read: {error}",
                 help=f"Sojourn {brief.version} wrote it; repeat the run with this one",
             ) from error
-        measured = tuple(_measured(head["imported"]))
         return RunKey(
-            resolved, brief.engine, brief.version, measured, tuple(head["warnings"]), brief.keep, brief.repetition
+            resolved, brief.engine, brief.version, tuple(measured), warnings, brief.keep, brief.repetition
         )
 
-    @cached_property
+    @property
     def answers(self) -> _core.Answers | None:
         """The answers that it was stored with; None for an imported run."""
         try:
@@ -178,7 +176,7 @@ class Record:
         """Return one of its texts."""
         return self._texts[name].encode()
 
-    @cached_property
+    @property
     def _texts(self) -> Mapping[str, str]:
         logs = tc_logs(self.table(_TC)) if _TC in self.brief.tables else {}
         return logs | {str(name): str(text) for name, text in dict(self.head.get("texts", {})).items()}

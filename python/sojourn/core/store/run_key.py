@@ -2,16 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from sojourn import _core
 from sojourn.core.scenario import Scenario
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RunKey:
-    """What tells one run from another: the scenario with its seed, the engine and its version, and the repetition."""
+    """What tells one run from another: the scenario with its seed, the engine and its version, and the repetition.
+
+    The keys of a cell share its scenario, so that a campaign of 100,000 runs takes some 50 MB of them.
+    """
 
     resolved: _core.Scenario
     """The scenario as engines take it, seed included."""
@@ -29,40 +31,54 @@ class RunKey:
     """How much of the run a results folder keeps: ``summary``, ``series``, ``all``."""
     repetition: int = 1
     """Which run of this scenario and seed it is, on an engine where two of them differ; the first is 1."""
+    _digest: str = field(default="", init=False, repr=False, compare=False)
+    """That of the run, once it was asked for."""
 
-    @cached_property
+    @property
     def scenario(self) -> Scenario:
-        """The scenario as a mapping."""
-        return Scenario.from_json(self.resolved.json)
+        """The scenario as a mapping. Other seeds of the cell share what is in it."""
+        return Scenario(self.resolved.mapping)
+
+    @property
+    def seed(self) -> int:
+        """The seed of the random streams."""
+        return self.resolved.seed
 
     @property
     def label(self) -> str:
         """Experiment, cell and seed in words: ``s1[fq_codel,20ms]#3``."""
         return self.resolved.label
 
-    @cached_property
     def _digests(self) -> tuple[str, str]:
         return _core.run_digests(self.resolved, self.engine, self.version, list(self.measured), self.repetition)
 
     @property
     def digest(self) -> str:
         """A hash of scenario, seed, engine, version and repetition: 12 hexadecimal digits."""
-        return self._digests[0]
+        if not self._digest:
+            object.__setattr__(self, "_digest", self._digests()[0])
+        return self._digest
 
     @property
     def cell_digest(self) -> str:
         """A hash of all but seed and repetition: runs with the same are of one cell."""
-        return self._digests[1]
+        return self._digests()[1]
 
     @property
     def name(self) -> str:
         """The run's name in a results folder: its label made safe for a file system, and the digest."""
         return _core.run_name(self.label, self.digest)
 
-    @cached_property
+    @property
     def asked(self) -> Mapping[str, Any]:
         """The scenario without its seed and without its measurements."""
         asked = {name: value for name, value in self.scenario.items() if name != "seed" and name not in self.measured}
         if "start" in self.measured:
             asked["flows"] = [{name: v for name, v in flow.items() if name != "start"} for flow in asked["flows"]]
         return asked
+
+    def is_seed_of(self, other: "RunKey") -> bool:
+        """Return whether both ask for the same but for the seed, whatever runs them."""
+        if not self.measured and not other.measured and self.resolved.shares_cell(other.resolved):
+            return True
+        return self.asked == other.asked
