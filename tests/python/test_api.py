@@ -5,12 +5,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import polars as pl
 import pytest
 
 import sojourn
 from sojourn import _core
+from sojourn.cli.options import Keep
 from sojourn.errors import ExperimentError, RunError, SojournError, StoreError, UsageError
 
 TEXT = """
@@ -237,3 +239,8 @@ def test_each_engine_has_a_version_of_its_own_and_no_other_has_one() -> None:
     assert len({version.split("+")[0] for version in versions}) == 1
     with pytest.raises(UsageError, match='there is no engine "ns3"'):
         _core.version("ns3")
+
+
+def test_the_words_of_keep_are_those_of_the_extension() -> None:
+    choice, _ = get_args(get_args(Keep)[0])
+    assert get_args(choice) == tuple(word for word, _ in _core.keeps())

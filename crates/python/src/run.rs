@@ -416,11 +416,7 @@ pub fn foresee(
 /// What decides a run of each scenario besides the scenario: the version, and what else the engine names.
 #[pyfunction]
 #[pyo3(signature = (scenarios, *, engine="sim"))]
-pub fn identities(
-    py: Python<'_>,
-    scenarios: Vec<Scenario>,
-    engine: &str,
-) -> PyResult<Vec<String>> {
+pub fn identities(py: Python<'_>, scenarios: Vec<Scenario>, engine: &str) -> PyResult<Vec<String>> {
     let (version, engine) = (engines::version(py, engine)?, engines::engine(py, engine)?);
     let full = |scenario: &_| store::full_version(&version, &engine.identity(scenario));
     // The plans of kernels have the seed.

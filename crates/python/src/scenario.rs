@@ -48,11 +48,10 @@ impl Scenario {
     pub fn new(scenario: impl Into<Arc<Resolved>>) -> Self {
         let resolved = scenario.into();
         let seed = resolved.seed;
-        Self { cell: Arc::new(Cell {
-            resolved,
-            text: OnceLock::new(),
-            mapping: PyOnceLock::new(),
-        }), seed }
+        Self {
+            cell: Arc::new(Cell { resolved, text: OnceLock::new(), mapping: PyOnceLock::new() }),
+            seed,
+        }
     }
 
     /// The run of the same cell with this seed.

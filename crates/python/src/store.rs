@@ -88,10 +88,7 @@ impl Store {
     fn new(py: Python<'_>, folder: PathBuf, add: bool) -> PyResult<Self> {
         let open = if add { Segments::open_to_add } else { Segments::open };
         let segments = py.detach(|| open(&folder)).map_err(|error| store_error(py, &error))?;
-        Ok(Self {
-            segments: Arc::new(segments),
-            cells: Mutex::default(),
-        })
+        Ok(Self { segments: Arc::new(segments), cells: Mutex::default() })
     }
 
     /// The names of the runs, in the order in which they came.
@@ -148,9 +145,8 @@ impl Store {
             return Ok((shared.seeded(seed), Vec::new(), warnings.clone_ref(py)));
         }
         let head = self.with(py, name, Source::head)?;
-        let head: Head = serde_json::from_slice(&head).map_err(|error| {
-            PyValueError::new_err(format!("this is not a scenario: {error}"))
-        })?;
+        let head: Head = serde_json::from_slice(&head)
+            .map_err(|error| PyValueError::new_err(format!("this is not a scenario: {error}")))?;
         let own = Scenario::new(head.scenario);
         let warnings = PyTuple::new(py, head.warnings)?.unbind();
         let Some(imported) = head.imported else {

@@ -107,7 +107,6 @@ impl Answers {
             remarks: remarks(&frame),
         }
     }
-
 }
 
 /// The names that expressions may use in a run, owned.

@@ -266,7 +266,8 @@ impl Segments {
     ) -> Result<Option<Vec<Option<Values>>>, SegmentError> {
         let parts = self.views(names, || Questions::new(metrics), Questions::ask)?;
         let Some(parts) = parts else { return Ok(None) };
-        let mut all: Vec<Option<Values>> = metrics.iter().map(|_| Some(Values::default())).collect();
+        let mut all: Vec<Option<Values>> =
+            metrics.iter().map(|_| Some(Values::default())).collect();
         for part in parts {
             for (all, part) in all.iter_mut().zip(part.into_values()) {
                 match (all.as_mut(), part) {

@@ -5,7 +5,7 @@
 //! when the run ends ([`answers`]), and the run is appended to a file that it shares with others ([`segment`]).
 //!
 //! Layers: [`columns`] states what a summary measures; [`remarks`] what a reader must know; [`answers`] computes both;
-//! [`tables`] turns tables into bytes; [`segment`] keeps them; [`folder`] makes one set of a folder's segments. 
+//! [`tables`] turns tables into bytes; [`segment`] keeps them; [`folder`] makes one set of a folder's segments.
 //! Only [`Segments`] starts threads, to read the answers of many runs; nothing reads a clock.
 
 pub mod answers;

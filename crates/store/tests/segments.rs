@@ -102,8 +102,12 @@ fn runs_come_back_to_the_bit() {
             assert!(view.metrics().eq(own.metrics.iter().map(|answer| answer.metric.as_str())));
             assert_eq!(view.window(), own.window);
             let facts = own.queues.iter();
-            assert!(view.queues().eq(facts
-                .map(|q| (q.path.as_str(), [q.came, q.signalled, q.left, q.waited, q.total_s]))));
+            assert!(
+                view.queues().eq(facts.map(|q| (
+                    q.path.as_str(),
+                    [q.came, q.signalled, q.left, q.waited, q.total_s]
+                )))
+            );
             assert_eq!(view.checks().unwrap(), own.checks);
             assert_eq!(view.remarks().unwrap(), own.remarks);
         }

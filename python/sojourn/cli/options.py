@@ -102,8 +102,9 @@ Keep = Annotated[
     Literal["summary", "series", "all"] | None,
     typer.Option(
         "--keep",
-        help="How much of each run the folder keeps: answers, counters and distributions ([b]summary[/b]); also tables "
-        "over time without those of controllers ([b]series[/b]); all tables. Default: the file's, or [b]all[/b].",
+        help="How much of each run the folder keeps: "
+        + "; ".join(f"[b]{word}[/b]: {meaning}" for word, meaning in _core.keeps())
+        + ". Default: the file's, or [b]all[/b].",
         show_default=False,
     ),
 ]

@@ -54,7 +54,7 @@ def spreads_and_windows(cell: Cell, expressions: Sequence[str]) -> list[tuple[Sp
     Raises:
         UsageError: as :func:`spreads`.
     """
-    return [(Spread.of(own.values), own.windows) for own in columns(cell.runs, expressions)]
+    return [(Spread.of(own.numbers), own.windows) for own in columns(cell.runs, expressions)]
 
 
 def seeds_said(cells: Sequence[Cell]) -> str:

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from sojourn.core.run import Run, queue_facts
 from sojourn.core.scenario import QUEUES, Scenario
-from sojourn.core.store import RunKey
 
 SHARE: Final = 0.001
 """Of the packets that came to a queue, from which on what became of them matters."""
@@ -92,14 +91,14 @@ def that_matter(runs: Sequence[Run]) -> list[Queue]:
     """
     known: dict[str, Queue] = {}
     usual: dict[str, Queue] = {}
-    last: RunKey | None = None
+    last: Run | None = None
     for run in runs:
-        if last is None or not run.key.resolved.shares_cell(last.resolved):
+        if last is None or not run.key.resolved.shares_cell(last.key.resolved):
             known = {queue.path: queue for queue in on_path(run.scenario)} | known
             main = bottleneck(run.scenario)
             if main is not None:
                 usual.setdefault(main.path, main)
-        last = run.key
+        last = run
     seen = {path: _Seen(*facts) for path, facts in queue_facts(runs)}
     found = [queue for queue in known.values() if queue.path in seen and seen[queue.path].matters]
     if not found:

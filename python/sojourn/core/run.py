@@ -278,7 +278,7 @@ class Run:
 class Column(NamedTuple):
     """A metric's values in several runs."""
 
-    values: Sequence[float]
+    numbers: Sequence[float]
     """In base units, by run; NaN where a run has none."""
     sets: Sequence[Sequence[Span]]
     """Where they were measured: each different :attr:`Measured.windows` once. A single one is that of every run."""
@@ -311,7 +311,7 @@ def columns(runs: Sequence[Run], expressions: Sequence[str]) -> list[Column]:
 
 
 QueueFacts = tuple[float, float, float, float, float]
-"""Packets that came to a queue, were dropped or marked, left, waited, and the time that they spent there together, s."""
+"""Packets that came to a queue, were dropped or marked, left, waited, and the time that they spent there, s."""
 
 
 def queue_facts(runs: Sequence[Run]) -> list[tuple[str, QueueFacts]]:

@@ -173,7 +173,7 @@ class Results(Sequence[Run]):
             found = data.columns(cell.runs, texts)
             alike = all(len(own.sets) == 1 for own in found)
             for index, run in enumerate(cell.runs):
-                values = [(c.values[index], c.sets[0]) for c in found] if alike else run.measured(texts)
+                values = [(c.numbers[index], c.sets[0]) for c in found] if alike else run.measured(texts)
                 for (of, own), (value, windows) in zip(wanted, values, strict=True):
                     if math.isnan(value) and missing is None:
                         missing = run.not_recorded(own)

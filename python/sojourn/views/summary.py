@@ -175,7 +175,7 @@ def _worth_showing(cells: Sequence[Cell], columns: Sequence[Column]) -> set[Colu
         open_still = [column for column in columns if column not in worth]
         asked = [(column, text) for column in open_still for text in column.asked(cell.scenario)]
         for (column, _), found in zip(asked, values_in(cell.runs, [text for _, text in asked]), strict=True):
-            if any(value * column.scale >= column.least for value in found.values):
+            if any(value * column.scale >= column.least for value in found.numbers):
                 worth.add(column)
     return worth
 
@@ -245,7 +245,7 @@ def values_of(cell: Cell, columns: Sequence[Headed] | None = None) -> list[Value
     asked = [own.column.asked(cell.scenario, of) for own in headed]
     found = iter(values_in(cell.runs, [text for own in asked for text in own]))
     return [
-        _value(own, _told(own, cell), [[value * own.column.scale for value in next(found).values] for _ in texts])
+        _value(own, _told(own, cell), [[value * own.column.scale for value in next(found).numbers] for _ in texts])
         for own, texts in zip(headed, asked, strict=True)
     ]
 

@@ -113,9 +113,7 @@ class Record:
                 f"the run {self.name} in {self.folder} has a scenario that this Sojourn does not read: {error}",
                 help=f"Sojourn {brief.version} wrote it; repeat the run with this one",
             ) from error
-        return RunKey(
-            resolved, brief.engine, brief.version, tuple(measured), warnings, brief.keep, brief.repetition
-        )
+        return RunKey(resolved, brief.engine, brief.version, tuple(measured), warnings, brief.keep, brief.repetition)
 
     @property
     def answers(self) -> _core.Answers | None:
