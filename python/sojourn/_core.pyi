@@ -294,7 +294,7 @@ class Foreseen:
     rows: float
     cpu_s: float
     memory: tuple[float, float, float]
-    disk_bytes: float
+    disk_bytes: tuple[float, float, float]
 
 def foresee(scenarios: Sequence[Scenario], *, engine: str = "sim") -> list[Foreseen | None]: ...
 def refusals(scenarios: Sequence[Scenario], *, engine: str = "sim", pcap: bool = False) -> list[str]: ...

@@ -30,6 +30,7 @@ def read_all(folder: Path) -> None:
     for run in results(folder):
         for table in run.tables:
             run.table(table)
+        assert run.record is None or run.record.head
         run.measure(["sum(goodput)", "jain(delivery_rate)"])
 
 

@@ -13,8 +13,19 @@ pub struct Foreseen {
     pub cpu_s: f64,
     /// Its share of the memory while it runs.
     pub memory: Memory,
-    /// Bytes of its stored tables.
-    pub disk_bytes: f64,
+    /// Bytes that a results folder keeps of it.
+    pub disk: Disk,
+}
+
+/// What a results folder keeps of a run, bytes, by how much of the run it keeps.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Disk {
+    /// Answers, counters and distributions.
+    pub summary: f64,
+    /// Also tables over time, without the numbers of controllers.
+    pub series: f64,
+    /// All tables.
+    pub all: f64,
 }
 
 /// Where a run's memory goes, bytes.

@@ -14,6 +14,6 @@ mod registry;
 pub use capabilities::Capabilities;
 pub use contract::{Engine, Fault, RunError, Watch};
 pub use facts::{Clock, Facts};
-pub use foreseen::{Foreseen, Memory};
+pub use foreseen::{Disk, Foreseen, Memory};
 pub use many::{WatchMany, refuse_capture, run_many};
 pub use registry::{Registry, UnknownEngine};

@@ -24,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// A value, and where it was measured.
 type Measured = (f64, Windows);
@@ -166,15 +166,17 @@ impl Run {
 #[derive(Default)]
 struct Shared {
     cancelled: AtomicBool,
-    /// Nanoseconds simulated, by run.
+    /// Nanoseconds simulated, by run, and of all runs together.
     simulated: Vec<AtomicU64>,
+    together: AtomicU64,
     /// Where the packets of each run go; nowhere if there are none.
     captures: Vec<Capture>,
 }
 
 impl WatchMany for Shared {
     fn progress(&self, run: usize, simulated: Span) {
-        self.simulated[run].store(simulated.as_nanos(), Ordering::Relaxed);
+        let before = self.simulated[run].swap(simulated.as_nanos(), Ordering::Relaxed);
+        self.together.fetch_add(simulated.as_nanos().saturating_sub(before), Ordering::Relaxed);
     }
 
     fn cancelled(&self) -> bool {
@@ -188,10 +190,12 @@ impl WatchMany for Shared {
 
 impl Shared {
     fn seconds(&self) -> f64 {
-        let nanos = self.simulated.iter().map(|s| s.load(Ordering::Relaxed)).sum();
-        Span::from_nanos(nanos).as_secs_f64()
+        Span::from_nanos(self.together.load(Ordering::Relaxed)).as_secs_f64()
     }
 }
+
+/// How often `on_progress` is called.
+const LOOK: Duration = Duration::from_millis(80);
 
 /// Results that a power cut may lose at most while others come without a pause.
 const UNSYNCED: u32 = 256;
@@ -245,6 +249,7 @@ impl Kept {
 #[pyfunction]
 #[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep=Vec::new(), repetitions=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
+#[allow(clippy::disallowed_methods, reason = "the progress is shown in real time")]
 pub fn run_many(
     py: Python<'_>,
     scenarios: Vec<Scenario>,
@@ -302,10 +307,11 @@ pub fn run_many(
         });
         let mut failure: Option<PyErr> = None;
         let mut unsynced = 0;
+        let mut looked = Instant::now();
         loop {
             let next = py.detach(|| {
                 let receiver = receiver.lock().unwrap_or_else(PoisonError::into_inner);
-                receiver.recv_timeout(Duration::from_millis(80))
+                receiver.recv_timeout(LOOK)
             });
             let mut idle = false;
             let outcome = match next {
@@ -335,7 +341,10 @@ pub fn run_many(
             });
             let outcome =
                 outcome.and_then(|()| py.check_signals()).and_then(|()| match on_progress {
-                    Some(call) if failure.is_none() => call.call1((shared.seconds(),)).map(drop),
+                    Some(call) if failure.is_none() && looked.elapsed() >= LOOK => {
+                        looked = Instant::now();
+                        call.call1((shared.seconds(),)).map(drop)
+                    }
                     _ => Ok(()),
                 });
             if let Err(error) = outcome {
@@ -385,8 +394,8 @@ pub struct Foreseen {
     cpu_s: f64,
     /// Bytes of memory for packets, for flows, and for rows.
     memory: (f64, f64, f64),
-    /// Bytes of its stored tables.
-    disk_bytes: f64,
+    /// Bytes that a results folder keeps of it: of a summary, of series, of all.
+    disk_bytes: (f64, f64, f64),
 }
 
 /// About what each run will need of this engine; None for an engine that cannot say.
@@ -405,7 +414,7 @@ pub fn foresee(
                 rows: own.rows,
                 cpu_s: own.cpu_s,
                 memory: (own.memory.packets, own.memory.flows, own.memory.rows),
-                disk_bytes: own.disk_bytes,
+                disk_bytes: (own.disk.summary, own.disk.series, own.disk.all),
             });
             runs.iter().map(move |_| own.clone())
         });

@@ -14,7 +14,7 @@ use sojourn_store::answers::{Values, View};
 use sojourn_store::columns::{CELL, FLOW, QUEUE};
 use sojourn_store::folder::QueueSum;
 use sojourn_store::{About, Answers as Own, Brief, Entry, Keep, SegmentError, Segments, Source};
-use sojourn_store::{Stored, identity, tables};
+use sojourn_store::{OfCell, Stored, identity, tables};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -118,10 +118,9 @@ impl Store {
     /// What the index says of a run.
     fn brief(&self, py: Python<'_>, name: &str) -> PyResult<Row> {
         self.with(py, name, |_, entry| {
-            let own = entry.brief.clone();
-            let Brief { experiment, labels, seed, cell, engine, version, .. } = own;
-            let more = (own.repetition, own.keep, own.tables);
-            Ok((experiment, labels, seed, cell, engine, version, more.0, more.1, more.2))
+            let Brief { of, seed, repetition } = &entry.brief;
+            let OfCell { experiment, labels, cell, engine, version, keep, tables } = (**of).clone();
+            Ok((experiment, labels, *seed, cell, engine, version, *repetition, keep, tables))
         })
     }
 
@@ -139,7 +138,7 @@ impl Store {
     /// What a run is known by, and its warnings. The runs of a cell share what the head says that is read first.
     fn identified(&self, py: Python<'_>, name: &str) -> PyResult<Identified> {
         let (cell, seed) =
-            self.with(py, name, |_, own| Ok((own.brief.cell.clone(), own.brief.seed)))?;
+            self.with(py, name, |_, own| Ok((own.brief.of.cell.clone(), own.brief.seed)))?;
         let cells = || self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((shared, warnings)) = cells().get(&cell) {
             return Ok((shared.seeded(seed), Vec::new(), warnings.clone_ref(py)));

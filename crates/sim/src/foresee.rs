@@ -13,7 +13,7 @@ mod ways;
 use crate::packet::PacketBox;
 use crate::topology;
 use offered::Offered;
-use sojourn_engine::{Foreseen, Memory};
+use sojourn_engine::{Disk, Foreseen, Memory};
 use sojourn_model::{Action, At, Flow, Kind, Scenario, Start, Traffic, When};
 use sojourn_qdisc::Registry;
 use sojourn_results::metrics::FEW;
@@ -34,8 +34,8 @@ const CROWD: usize = 3;
 const MANY: usize = 500;
 
 /// What a run and a row take besides, storing included, s: measured over runs of all suites (docs/performance.md).
-const RUN_S: f64 = 0.03;
-const ROW_S: f64 = 4e-7;
+const RUN_S: f64 = 5e-4;
+const ROW_S: f64 = 1.5e-7;
 
 /// Bytes of a packet that is out, and of its segment in the sender's books (docs/performance.md): what
 /// [`Memory::packets`] foresees for each.
@@ -47,9 +47,10 @@ const OF_A_FLOW: f64 = 3000.0;
 const OF_A_QUEUE: f64 = 1000.0;
 /// Columns grow by doubling: on the average half as much again is reserved.
 const RESERVED: f64 = 1.5;
-/// Bytes of a stored row, and of a run's files besides.
-const STORED_ROW: f64 = 6.0;
-const STORED_RUN: f64 = 60_000.0;
+/// Bytes of a stored run without rows, of a row of a distribution, and of any other row.
+const STORED_RUN: f64 = 2000.0;
+const STORED_COUNT: f64 = 0.4;
+const STORED_ROW: f64 = 4.5;
 
 /// Flows that take what there is of one bottleneck.
 #[derive(Default)]
@@ -142,7 +143,7 @@ pub(crate) fn foresee(
             flows: scenario.flows.len() as f64 * FLOW_BYTES,
             rows: rows.bytes * RESERVED,
         },
-        disk_bytes: STORED_RUN + rows.count * STORED_ROW,
+        disk: rows.disk(),
     }
 }
 
@@ -211,6 +212,10 @@ struct Rows {
     steps: f64,
     count: f64,
     bytes: f64,
+    /// Of `count`, rows of distributions of queues, of flows, and rows of controllers' numbers.
+    histograms: f64,
+    delays: f64,
+    states: f64,
 }
 
 impl Rows {
@@ -222,6 +227,21 @@ impl Rows {
             .sum();
         self.count += rows;
         self.bytes += rows * bytes;
+        match schema.name {
+            name if name == schema::HISTOGRAMS.name => self.histograms += rows,
+            name if name == schema::DELAYS.name => self.delays += rows,
+            name if name == schema::FLOW_STATE.name || name == schema::QUEUE_STATE.name => {
+                self.states += rows;
+            }
+            _ => {}
+        }
+    }
+
+    fn disk(&self) -> Disk {
+        let series = self.count - self.histograms - self.delays - self.states;
+        let summary = STORED_RUN + self.histograms * STORED_COUNT;
+        let series = summary + self.delays * STORED_COUNT + series * STORED_ROW;
+        Disk { summary, series, all: series + self.states * STORED_ROW }
     }
 
     fn flow(&mut self, controls: &Controls, flow: &Flow, long: f64, reported: f64) {

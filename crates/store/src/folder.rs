@@ -62,7 +62,7 @@ enum Spot {
 impl Adding {
     /// Adds a run, or more of a run that is there; of two that keep as much the first stays.
     fn add(&mut self, entry: &Entry, spot: Spot) {
-        let keep = Keep::named(&entry.brief.keep).unwrap_or_default();
+        let keep = Keep::named(&entry.brief.of.keep).unwrap_or_default();
         match self.places.get_mut(&entry.name) {
             Some((known, _)) if *known >= keep => {}
             Some(own) => *own = (keep, spot),
@@ -72,7 +72,7 @@ impl Adding {
 
     /// Whether the run is there with as much as this one keeps.
     fn has(&self, run: &Stored) -> bool {
-        let keep = Keep::named(&run.brief.keep).unwrap_or_default();
+        let keep = Keep::named(&run.brief.of.keep).unwrap_or_default();
         self.places.get(&run.name).is_some_and(|(known, _)| *known >= keep)
     }
 }

@@ -23,4 +23,6 @@ pub use folder::Segments;
 pub use identity::{CellText, Identity};
 pub use keep::Keep;
 pub use record::About;
-pub use segment::{Brief, Dictionary, Entry, Frames, Reader, SegmentError, Source, Stored, Writer};
+pub use segment::{
+    Brief, Dictionary, Entry, Frames, OfCell, Reader, SegmentError, Source, Stored, Writer,
+};

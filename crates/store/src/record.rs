@@ -3,13 +3,14 @@
 use super::answers::Answers;
 use super::identity::{identity, name};
 use super::keep::Keep;
-use super::segment::{Brief, Stored};
+use super::segment::{Brief, OfCell, Stored};
 use super::tables;
 use serde::Serialize;
 use serde_json::Value;
 use sojourn_model::Scenario;
 use sojourn_results::Run;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The parts of a head besides the run's own scenario.
 #[derive(Clone, Debug, Default)]
@@ -61,17 +62,17 @@ pub fn stored(run: &Run, version: &str, about: &About, answers: Option<&Answers>
     let label = scenario.id();
     let kept = || run.tables.iter().filter(|table| about.keep.admits(table.schema().name));
     let name = name(&label, &identity.run);
-    let brief = Brief {
+    let of = OfCell {
         experiment: scenario.experiment.clone(),
         labels: scenario.cell.clone(),
-        seed: scenario.seed,
         cell: identity.cell,
         engine: engine.to_owned(),
         version: version.to_owned(),
-        repetition: about.repetition.max(1),
         keep: about.keep.name().to_owned(),
         tables: kept().map(|table| table.schema().name.to_owned()).collect(),
     };
+    let brief =
+        Brief { of: Arc::new(of), seed: scenario.seed, repetition: about.repetition.max(1) };
     let rows = kept().map(|table| (table.schema().name, table.len())).collect();
     let head = Head {
         name: &name,

@@ -20,13 +20,14 @@ use super::answers::Packed;
 use core::fmt;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
-use zstd::bulk::{Compressor, Decompressor};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use zstd::dict::{DecoderDictionary, EncoderDictionary};
+use zstd::zstd_safe::{CCtx, DCtx, ErrorCode, get_error_name};
 
 /// How a segment begins: its name and the version of this format.
 pub const HEADER: [u8; 16] = *b"sojourn runs\x00\x00\x00\x01";
@@ -111,7 +112,7 @@ pub struct Place {
 }
 
 /// A run of a segment, as the index has it.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
     /// The run's name: its label made safe for file systems, and its digest.
     pub name: String,
@@ -133,21 +134,29 @@ impl Entry {
 /// What the index says of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Brief {
+    /// What it shares with other runs.
+    #[serde(flatten)]
+    pub of: Arc<OfCell>,
+    /// The seed.
+    pub seed: u64,
+    /// Which run of this scenario and seed it is, from 1.
+    #[serde(default = "first")]
+    pub repetition: u32,
+}
+
+/// What the index says of the runs of a cell: a segment's index has it once.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct OfCell {
     /// The experiment's name.
     pub experiment: String,
     /// (axis, label).
     pub labels: Vec<(String, String)>,
-    /// The seed.
-    pub seed: u64,
     /// The hash of all but the seed: runs with the same are seeds of one cell.
     pub cell: String,
     /// The engine.
     pub engine: String,
     /// The build, and on Linux the kernel and the plan.
     pub version: String,
-    /// Which run of this scenario and seed it is, from 1.
-    #[serde(default = "first")]
-    pub repetition: u32,
     /// How much of the run is stored ([`Keep`](super::Keep)).
     pub keep: String,
     /// The names of the stored tables.
@@ -159,11 +168,63 @@ const fn first() -> u32 {
 }
 
 /// The content of an index block.
-#[derive(Default, Debug, Serialize, Deserialize)]
+#[derive(Default, Debug)]
 struct Index {
     entries: Vec<Entry>,
+    /// What their runs share.
+    cells: HashSet<Arc<OfCell>>,
     /// A second copy of the dictionary: without it a flipped bit in the first would cost all runs.
     copy: Option<Place>,
+}
+
+/// An index as it is written.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    cells: Vec<Arc<OfCell>>,
+    /// Name, place among the cells, seed, repetition; head, answers, tables.
+    runs: Vec<(String, u32, u64, u32, Place, Place, Place)>,
+    copy: Option<Place>,
+}
+
+impl Index {
+    /// Adds a run. Runs of a cell share what they have in common.
+    fn push(&mut self, mut entry: Entry) {
+        if let Some(known) = self.cells.get(&entry.brief.of) {
+            entry.brief.of = Arc::clone(known);
+        } else {
+            self.cells.insert(Arc::clone(&entry.brief.of));
+        }
+        self.entries.push(entry);
+    }
+
+    fn written(&self) -> Written {
+        let mut cells = Vec::new();
+        let mut places: HashMap<*const OfCell, u32> = HashMap::new();
+        let runs = self.entries.iter().map(|entry| {
+            let Entry { name, brief, head, answers, tables } = entry;
+            let cell = *places.entry(Arc::as_ptr(&brief.of)).or_insert_with(|| {
+                cells.push(Arc::clone(&brief.of));
+                cells.len() as u32 - 1
+            });
+            (name.clone(), cell, brief.seed, brief.repetition, *head, *answers, *tables)
+        });
+        Written { runs: runs.collect(), cells, copy: self.copy }
+    }
+
+    /// `None` if a run names a cell that is not there.
+    fn read(written: Written) -> Option<Self> {
+        let Written { cells, runs, copy } = written;
+        let entries =
+            runs.into_iter().map(|(name, cell, seed, repetition, head, answers, tables)| {
+                let of = Arc::clone(cells.get(cell as usize)?);
+                Some(Entry { name, brief: Brief { of, seed, repetition }, head, answers, tables })
+            });
+        Some(Self {
+            entries: entries.collect::<Option<_>>()?,
+            cells: cells.into_iter().collect(),
+            copy,
+        })
+    }
 }
 
 fn digest(kind: u8, payload: &[u8]) -> [u8; 32] {
@@ -286,6 +347,9 @@ struct Prepared {
     bytes: Vec<u8>,
     encoder: OnceLock<EncoderDictionary<'static>>,
     decoder: OnceLock<DecoderDictionary<'static>>,
+    /// Contexts that no thread uses at the moment: a new one costs more than a small run.
+    compressors: Mutex<Vec<CCtx<'static>>>,
+    decompressors: Mutex<Vec<DCtx<'static>>>,
 }
 
 impl fmt::Debug for Dictionary {
@@ -296,7 +360,13 @@ impl fmt::Debug for Dictionary {
 
 impl Dictionary {
     fn new(bytes: Vec<u8>) -> Self {
-        Self(Arc::new(Prepared { bytes, encoder: OnceLock::new(), decoder: OnceLock::new() }))
+        Self(Arc::new(Prepared {
+            bytes,
+            encoder: OnceLock::new(),
+            decoder: OnceLock::new(),
+            compressors: Mutex::default(),
+            decompressors: Mutex::default(),
+        }))
     }
 
     /// A dictionary from the first run of a segment.
@@ -322,15 +392,43 @@ impl Dictionary {
         self.0.decoder.get_or_init(|| DecoderDictionary::copy(&self.0.bytes))
     }
 
+    /// Unpacks a frame, which states its size.
+    fn unpack(&self, frame: &[u8]) -> Option<Vec<u8>> {
+        let size = zstd::zstd_safe::get_frame_content_size(frame).ok().flatten()?;
+        let size = usize::try_from(size).ok().filter(|size| *size <= MOST_UNPACKED)?;
+        let mut out = Vec::with_capacity(size);
+        let mut context = taken(&self.0.decompressors).unwrap_or_else(DCtx::create);
+        let done = context.decompress_using_ddict(&mut out, frame, self.decoder().as_ddict());
+        given_back(&self.0.decompressors, context);
+        done.ok().filter(|length| *length == size).map(|_| out)
+    }
+
     /// Compresses a run.
     pub fn compress(&self, run: &Stored) -> io::Result<Frames> {
-        let mut compressor = Compressor::with_prepared_dictionary(self.encoder())?;
+        let mut context = taken(&self.0.compressors).unwrap_or_else(CCtx::create);
         let answers = pack_answers(run.answers.as_ref());
-        let mut frame = |kind, bytes: &[u8]| compressor.compress(bytes).map(|own| (kind, own));
+        let mut frame = |kind, bytes: &[u8]| {
+            let mut out = Vec::with_capacity(zstd::zstd_safe::compress_bound(bytes.len()));
+            let done = context.compress_using_cdict(&mut out, bytes, self.encoder().as_cdict());
+            done.map(|_| (kind, out)).map_err(wrong)
+        };
         let payloads =
             [frame(TABLES, &run.tables)?, frame(ANSWERS, &answers)?, frame(HEAD, &run.head)?];
+        given_back(&self.0.compressors, context);
         Ok(Frames { name: run.name.clone(), brief: run.brief.clone(), payloads })
     }
+}
+
+fn taken<T>(pool: &Mutex<Vec<T>>) -> Option<T> {
+    pool.lock().unwrap_or_else(PoisonError::into_inner).pop()
+}
+
+fn given_back<T>(pool: &Mutex<Vec<T>>, own: T) {
+    pool.lock().unwrap_or_else(PoisonError::into_inner).push(own);
+}
+
+fn wrong(code: ErrorCode) -> io::Error {
+    io::Error::other(get_error_name(code))
 }
 
 /// The file of a segment with its dictionary: it reads runs, whether the segment is still written or not.
@@ -390,22 +488,22 @@ impl Source {
 
     /// The payload of a block, verified.
     fn payload(&self, place: Place, kind: u8) -> Result<Vec<u8>, SegmentError> {
-        let mut header = [0; BLOCK as usize];
-        let mut payload = vec![0; place.length as usize];
+        let mut block = vec![0; BLOCK as usize + place.length as usize];
         let io = |error| match error {
             error if io::Error::kind(&error) == io::ErrorKind::UnexpectedEof => {
                 self.damaged(place.at, "it ends early")
             }
             error => SegmentError::Io { path: self.path.clone(), error },
         };
-        self.file.read_exact_at(&mut header, place.at).map_err(io)?;
-        self.file.read_exact_at(&mut payload, place.at + BLOCK).map_err(io)?;
+        self.file.read_exact_at(&mut block, place.at).map_err(io)?;
+        let (header, payload) = block.split_at(BLOCK as usize);
         let stated = place.length.to_le_bytes();
         let same = header[..4] == stated && header[4..8] == [kind, 0, 0, 0];
-        if !same || header[8..] != digest(kind, &payload) {
+        if !same || header[8..] != digest(kind, payload) {
             return Err(self.damaged(place.at, CHECKSUM));
         }
-        Ok(payload)
+        block.drain(..BLOCK as usize);
+        Ok(block)
     }
 
     fn packed(&self, dictionary: &Dictionary) -> Result<Vec<u8>, SegmentError> {
@@ -420,16 +518,11 @@ impl Source {
 
     fn unpacked(&self, place: Place, kind: u8) -> Result<Vec<u8>, SegmentError> {
         let payload = self.payload(place, kind)?;
-        let wrong = |_| self.damaged(place.at, "it cannot be unpacked");
         let Some(dictionary) = &self.dictionary else {
             return Err(self.damaged(place.at, "its segment has no dictionary"));
         };
-        let mut own =
-            Decompressor::with_prepared_dictionary(dictionary.decoder()).map_err(wrong)?;
-        let size = zstd::zstd_safe::get_frame_content_size(&payload).ok().flatten();
-        let size = size.and_then(|size| usize::try_from(size).ok()).filter(|s| *s <= MOST_UNPACKED);
-        let size = size.ok_or_else(|| self.damaged(place.at, "it cannot be unpacked"))?;
-        own.decompress(&payload, size).map_err(wrong)
+        let wrong = || self.damaged(place.at, "it cannot be unpacked");
+        dictionary.unpack(&payload).ok_or_else(wrong)
     }
 }
 
@@ -498,7 +591,7 @@ impl Writer {
         let [tables, answers, head] =
             run.payloads.map(|(kind, payload)| Self::block(&mut out, self.end, kind, &payload));
         self.write(&out)?;
-        self.index.entries.push(Entry { name: run.name, brief: run.brief, head, answers, tables });
+        self.index.push(Entry { name: run.name, brief: run.brief, head, answers, tables });
         Ok(())
     }
 
@@ -546,8 +639,8 @@ impl Writer {
             self.index.copy = Some(Self::block(&mut out, self.end, DICTIONARY, &packed));
             self.write(&out)?;
         }
-        let payload =
-            zstd::bulk::compress(&json(&self.index), LEVEL).map_err(|e| self.source.io(e))?;
+        let payload = zstd::bulk::compress(&json(&self.index.written()), LEVEL)
+            .map_err(|e| self.source.io(e))?;
         let mut out = Vec::new();
         let place = Self::block(&mut out, self.end, INDEX, &payload);
         out.extend_from_slice(&MAGIC);
@@ -631,7 +724,7 @@ impl Reader {
         let wrong = || self.source.damaged(place.at, "its index is not as it is written");
         let payload = self.source.payload(place, INDEX)?;
         let bytes = zstd::bulk::decompress(&payload, MOST_UNPACKED).map_err(|_| wrong())?;
-        serde_json::from_slice(&bytes).map_err(|_| wrong())
+        serde_json::from_slice(&bytes).ok().and_then(Index::read).ok_or_else(wrong)
     }
 
     /// The index block that a footer names; `None` if the file has no whole footer.
@@ -686,7 +779,7 @@ impl Reader {
             let &[tables, answers, head] = places.as_slice() else { return };
             match self.scanned(head) {
                 Ok(HeadOfScan { name, brief }) => {
-                    self.index.entries.push(Entry { name, brief, head, answers, tables });
+                    self.index.push(Entry { name, brief, head, answers, tables });
                 }
                 // A tail that a power cut tore may have its length but not its bytes.
                 Err(_) if at >= length => return,

@@ -14,7 +14,8 @@ class _Told(Progress):
 
     def finished(self) -> None:
         super().finished()
-        detail(self.standing())
+        if TALK.verbose:
+            detail(self.standing())
 
 
 def watching(runs: int, seconds: float, *, after: float = 0.0) -> Progress:

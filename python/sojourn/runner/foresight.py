@@ -14,6 +14,10 @@ PROCESS_BYTES: Final = 150e6
 """What the program takes besides its runs, tables that are being stored included."""
 
 
+_KEEPS: Final = [word for word, _ in _core.keeps()]
+"""How much of a run a folder may keep, in the order of :attr:`_core.Foreseen.disk_bytes`."""
+
+
 @dataclass(frozen=True, slots=True)
 class Needs:
     """About what runs will need together; every number is an estimate, and NaN where the engine cannot say."""
@@ -27,7 +31,7 @@ class Needs:
     memory_bytes: float
     """Bytes of memory, of as many runs at a time as there are threads, and of the program itself."""
     disk_bytes: float
-    """Bytes of their stored tables."""
+    """Bytes that the results folder keeps of them."""
 
     def expected_s(self, threads: int) -> float:
         """Return their time on this number of idle cores, s; a run uses one."""
@@ -47,7 +51,10 @@ def needs(keys: Sequence[RunKey], *, engine: str, threads: int) -> Needs:
         packets=together(lambda own: own.packets),
         cpu_s=together(lambda own: own.cpu_s),
         memory_bytes=PROCESS_BYTES + math.fsum(_largest(found, threads)),
-        disk_bytes=together(lambda own: own.disk_bytes),
+        disk_bytes=math.fsum(
+            math.nan if own is None else own.disk_bytes[_KEEPS.index(key.keep)]
+            for own, key in zip(found, keys, strict=True)
+        ),
     )
 
 

@@ -49,6 +49,7 @@ class Progress:
         self._spent_s = 0.0
         self._began = time.monotonic()
         self._display: _Display | None = None
+        self._shown = 0.0
 
     def __enter__(self) -> Self:
         if self._after <= 0:
@@ -59,6 +60,7 @@ class Progress:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._display is not None:
+            self._show()
             self._display.close()
 
     def simulated(self, seconds: float) -> None:
@@ -69,7 +71,8 @@ class Progress:
     def finished(self) -> None:
         """Take note of a run that is done and stored."""
         self._done += 1
-        self._show()
+        if time.monotonic() - self._shown >= _FRAME_S:
+            self._show()
 
     def spent(self, cpu_s: float) -> None:
         """Take note of the CPU seconds that a batch has cost, on whatever machine."""
@@ -98,6 +101,7 @@ class Progress:
         return f"{pace:,.0f} simulated s/s, {span((self._seconds - self._simulated) / pace)} left{cost}"
 
     def _show(self) -> None:
+        self._shown = time.monotonic()
         if self._display is None:
             if time.monotonic() - self._began < self._after:
                 return

@@ -109,6 +109,7 @@ class Record:
         try:
             resolved, measured, warnings = self.store.identified(self.name)
         except ValueError as error:
+            _ = self.head  # raises if it is no head at all
             raise StoreError(
                 f"the run {self.name} in {self.folder} has a scenario that this Sojourn does not read: {error}",
                 help=f"Sojourn {brief.version} wrote it; repeat the run with this one",
