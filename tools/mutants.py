@@ -261,7 +261,7 @@ def _complain(text: str) -> dict[str, str]:
 
 
 def _option(own: Listed) -> str:
-    return "--qdisc" if own.name == "dualpi2" else "--cc"
+    return "--qdisc" if own.document in {"dualq", "marking"} else "--cc"
 
 
 def judge(own: Listed, numbers: Sequence[int] = ()) -> list[Caught]:

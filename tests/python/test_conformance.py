@@ -434,7 +434,7 @@ def test_exit_status(words: list[str], status: int, said: str) -> None:
 def test_every_seeded_mistake_finds_its_place() -> None:
     mutants = tool("mutants")
     found = mutants.lists()
-    assert {own.document for own in found} == set(documents())
+    assert {own.document for own in found} - {"marking"} == set(documents())
     for own in found:
         assert len(own.mutations) >= 10, own.name
         # Nine of ten have to be caught.

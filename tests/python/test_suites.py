@@ -70,6 +70,7 @@ CELLS: Final = {
     "c4/short-long": 1,
     "known-results/bbr3-beside-cubic": 2 * 3 * 4,
     "known-results/ns3-aqm": 6,
+    "known-results/pam-2025": 9 * 5 * 5,
     "known-results/scream": 5 * 2,
     "nsperf/bufferbloat": 4,
     "nsperf/coexist": 6,

@@ -14,6 +14,7 @@ mod metrics;
 mod plugins;
 mod run;
 mod scenario;
+mod steps;
 mod store;
 mod units;
 mod validate;
@@ -46,6 +47,8 @@ mod _core {
     use super::run::{Foreseen, Run, foresee, identities, refusals, run_many};
     #[pymodule_export]
     use super::scenario::Scenario;
+    #[pymodule_export]
+    use super::steps::Steps;
     #[pymodule_export]
     use super::store::{
         Answers, Store, answers_of, encode_run, keeps, run_digests, run_name, summary_columns,

@@ -127,6 +127,14 @@ impl QdiscQuirks {
     pub const L4STEAM_2021_06: Self =
         Self { name: "l4steam-2021-06", dualpi2: DualPi2::L4sTeam, ..Self::LINUX_5_10 };
 
+    /// The L4S team's of 2024, 5.15.72. That its fq_codel has the selector is inferred: all nodes of PAM 2025's bed had this
+    /// kernel, and its router used the selector.
+    pub const L4STEAM_2024: Self = Self {
+        name: "l4steam-2024",
+        fq_codel_ce_threshold_selector: true,
+        ..Self::L4STEAM_2021_06
+    };
+
     /// The SCE project's of March 2020, of 5.4's time.
     pub const SCE_2020_03: Self =
         Self { name: "sce-2020-03", sce_mirrors_at_rest: true, ..Self::LINUX_5_4 };
@@ -146,6 +154,7 @@ impl QdiscQuirks {
         Self::L4STEAM_2020_08,
         Self::L4STEAM_2020_11,
         Self::L4STEAM_2021_06,
+        Self::L4STEAM_2024,
         Self::SCE_2020_03,
         Self::SCE_2020_03_FIXED,
     ];

@@ -345,7 +345,10 @@ impl Engine for Sim {
                 }
             }
             if tcp.rtt_scaling.is_some() {
-                let newest = topology::stack(&flow.stack).tcp.prague == PragueVersion::V0_7;
+                let newest = matches!(
+                    topology::stack(&flow.stack).tcp.prague,
+                    PragueVersion::V0_7 | PragueVersion::Early0_7
+                );
                 let why = match (tcp.control().0, newest) {
                     ("prague", false) => continue,
                     ("prague", true) => "the newest Prague always has it by rate, for 25 ms",

@@ -78,6 +78,8 @@ const L4STEAM_2020_03: TcpQuirks = TcpQuirks {
     ..L4STEAM_2020_04
 };
 const L4STEAM_2021_06: TcpQuirks = TcpQuirks { ecn: EcnRequest::AccEcn, ..LINUX_5_10 };
+/// 5.15.72. No switch but Prague's is known to differ from 5.10 here.
+const L4STEAM_2024: TcpQuirks = TcpQuirks { prague: PragueVersion::Early0_7, ..L4STEAM_2021_06 };
 
 /// The SCE project's harness sets `tcp_ecn` 1 and `tcp_sce` 1 on both hosts, and runs Flent.
 const SCE_2020_03: TcpQuirks =
@@ -148,6 +150,13 @@ pub const STACKS: &[Stack] = &[
         source: "L4STeam/linux 3cc38518",
         tcp: L4STEAM_2021_06,
         qdisc: QdiscQuirks::L4STEAM_2021_06,
+    },
+    Stack {
+        name: "l4steam-2024",
+        summary: "the L4S team's 5.15.72 of 2024: AccECN; an early Prague 0.7",
+        source: "L4STeam/linux 56eae305, release testing-build; Prague as in L4STeam/tcp-prague 90aea47f",
+        tcp: L4STEAM_2024,
+        qdisc: QdiscQuirks::L4STEAM_2024,
     },
     Stack {
         name: "sce-2020-03",

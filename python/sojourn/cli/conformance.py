@@ -57,6 +57,14 @@ def conformance(
         Path | None,
         typer.Option("-o", "--output", metavar="DIR", help="Store the runs, a figure of each case, and a page."),
     ] = None,
+    law: Annotated[
+        str | None,
+        typer.Option(
+            "--law",
+            metavar="WORDS",
+            help="With [b]marking[/b]: the discipline that the queue claims to be, in tc syntax.",
+        ),
+    ] = None,
     engine: Engine = "sim",
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds per case (default: the file's).")] = None,
     threads: Threads = None,
@@ -80,7 +88,15 @@ def conformance(
     if not names:
         for line in page.listing(documents()):
             out().print(line, soft_wrap=True, markup=False)
+        out().print("marking: the marking curve of a queue, by the law of its words: --qdisc 'red ...'", soft_wrap=True)
         return
+    if any(name.partition("/")[0] == "marking" for name in names):
+        from sojourn.cli.marking import marking
+
+        marking(names, qdisc or [], law, form, engine, seeds, threads, plugins or [], output, details=details)
+        return
+    if law is not None:
+        raise UsageError("--law goes with marking", help="sojourn conformance marking --qdisc WORDS --law WORDS")
     found = [find(name) for name in names]
     asked = [(document, _subjects(document, cc or [], quic or [], qdisc or [], every=every)) for document in found]
     examinations = _examined(

@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Callable
 
-from sojourn.custom.watchdog import Endless
+from sojourn.custom.watchdog import MESSAGE, Endless
 
 
 class Wrong(Exception):  # noqa: N818 - it becomes an error of the experiment or of the run
@@ -26,7 +26,7 @@ def raised(error: BaseException, path: str) -> tuple[str, str]:
     frame = own[-1]
     if isinstance(error, Endless):
         return (
-            f"line {frame.lineno}, in {frame.name}: it does not come back",
+            f"line {frame.lineno}, in {frame.name}: {MESSAGE}",
             f"see why it does not get past line {frame.lineno}; a hook may take seconds, not minutes",
         )
     text = f" ({frame.line})" if frame.line else ""

@@ -27,6 +27,9 @@ MODULE_LOOKS = 60
 PERIOD_S = 1.0
 """Between two looks."""
 
+MESSAGE: Final = "it does not come back"
+"""What an error says about a hook that was interrupted."""
+
 _BETWEEN: Final = frozenset({"make_aqm"})
 """Functions of ours that stand between the simulator and the user's file."""
 
@@ -106,6 +109,19 @@ _MODULE: Final = "<module>"
 
 
 _WATCHDOG: Final = _Watchdog()
+
+
+@contextmanager
+def patience(looks: int) -> Iterator[None]:
+    """Interrupt hooks and modules of this process after this number of looks, while the context lasts."""
+    global LOOKS, MODULE_LOOKS  # noqa: PLW0603 - one watchdog watches a process
+    before = LOOKS, MODULE_LOOKS
+    LOOKS = MODULE_LOOKS = looks
+    try:
+        yield
+    finally:
+        LOOKS, MODULE_LOOKS = before
+
 
 watch = _WATCHDOG.watch
 loading = _WATCHDOG.loading

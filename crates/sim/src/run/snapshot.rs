@@ -58,6 +58,11 @@ pub struct QueueSnapshot {
 }
 
 impl Simulation {
+    /// Payload bytes that a flow, by its place in the scenario, has delivered so far; 0 for a flow that is not there.
+    pub fn delivered_bytes(&self, flow: usize) -> u64 {
+        self.flows.runs.get(flow).map_or(0, |flow| flow.app.delivered_bytes())
+    }
+
     /// The run as it is now. Taking it changes nothing.
     pub fn snapshot(&self) -> Snapshot {
         let flows = self.scenario.flows.iter().zip(&self.flows.runs).map(|(spec, flow)| {

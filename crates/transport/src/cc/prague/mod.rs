@@ -18,6 +18,8 @@
 //! together, at the least
 //! ```
 //!
+//! Of 0.7 there is an early text, in the kernels 5.15.72 of 2024 (`Early0_7`), which differs in seven places (`v0_7::Text`).
+//!
 //! Common to all: the control owns its window (no PRR); an ACK changes it by one packet at most, the rest is carried
 //! over; a cut is alpha/2, once a round trip; a CE-marked packet earns no growth; it paces itself at 100 %, 200 % early
 //! in slow start; it sends ECT(1) on everything.
@@ -85,6 +87,7 @@ impl Prague {
     pub fn new(quirks: &TcpQuirks) -> Self {
         match quirks.prague {
             Version::V0_7 => Self::V0_7(V0_7::new()),
+            Version::Early0_7 => Self::V0_7(V0_7::early()),
             early => Self::Until2021(Until2021::new(early, quirks.rtt_independence)),
         }
     }

@@ -6,6 +6,9 @@
 //! two ways are no inverses: from window to rate by whole packets and by the RTT, from rate to window by a slow average
 //! of the RTT, and with a second of 2^20 µs, as growth and packet sizes have it. So a flow is not where it was when it has gone from one
 //! to the other.
+//!
+//! An earlier text of 0.7 ([`Text::Early`]) has the same states and constants and acts otherwise in seven places
+//! (docs/sources/prague.md#version-07-early-text): each is a branch on [`V0_7::text`].
 
 use super::common::{Answers, burst, micros_since, mtu, real};
 use super::gain::{self, ONE, ONE_BITS};
@@ -48,9 +51,19 @@ const HSRTT_BITS: u32 = 7;
 /// Least segments of a burst: one, whatever `tcp_min_tso_segs` says.
 const LEAST_BURST: u32 = 1;
 
+/// Which text of the module's version 0.7.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Text {
+    /// Of the kernels 5.15.72 (L4STeam/tcp-prague @90aea47f).
+    Early,
+    /// Of 6.6 and later.
+    Newest,
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct V0_7 {
+    text: Text,
     /// Smoothed share of marks, times 16, in 2^-24.
     alpha16: u64,
     /// Window in 2^-20 packets.
@@ -77,7 +90,17 @@ pub struct V0_7 {
 
 impl V0_7 {
     pub(super) fn new() -> Self {
+        Self::of(Text::Newest)
+    }
+
+    /// The early text.
+    pub(super) fn early() -> Self {
+        Self::of(Text::Early)
+    }
+
+    fn of(text: Text) -> Self {
         Self {
+            text,
             alpha16: 0,
             f_w: 0,
             rate: MIN_RATE,
@@ -152,6 +175,13 @@ impl V0_7 {
         ((rate >> ONE_BITS) as u64).max(MIN_RATE)
     }
 
+    /// After a cut of the window. In the early text the rate is set with the pace.
+    fn rate_follows(&mut self, view: &View, control: &Control) {
+        if self.text == Text::Newest {
+            self.rate = self.rate_of_window(view, control);
+        }
+    }
+
     /// The window that the rate fills, in 2^-20 packets (`prague_pacing_rate_to_frac_cwnd`).
     fn window_of_rate(&self, view: &View, control: &Control) -> i64 {
         let rtt8 = self.hsrtt >> HSRTT_BITS;
@@ -181,7 +211,11 @@ impl V0_7 {
             self.f_w = (self.f_w + 1) >> 1;
         }
         let mut unmarked = sample.delivered.saturating_sub(sample.ce);
-        if unmarked > 0 && !self.in_loss && control.is_cwnd_limited(view) {
+        let used = match self.text {
+            Text::Early => view.app_limited.is_none(),
+            Text::Newest => control.is_cwnd_limited(view),
+        };
+        if unmarked > 0 && !self.in_loss && used {
             if control.in_slow_start() {
                 unmarked = control.slow_start(unmarked);
                 self.f_w = whole(control.cwnd);
@@ -206,6 +240,13 @@ impl V0_7 {
             let packets = packets.div_ceil(u128::from(mtu) << SECOND8_BITS) as u64;
             self.rate += nearest(more, packets.max(1));
             self.f_w = (self.f_w + unmarked as i64).max(self.window_of_rate(view, control));
+            return;
+        }
+        if self.text == Text::Early {
+            // In whole packets of the window, whatever a packet's size.
+            let share = unmarked as i64 * self.ai;
+            let cwnd = i64::from(control.cwnd);
+            self.f_w += ((share + cwnd / 2) / cwnd).max(unmarked as i64);
             return;
         }
         let share = (u128::from(unmarked) * (self.ai as u128)) << ONE_BITS;
@@ -253,7 +294,7 @@ impl V0_7 {
     /// IP bytes of a packet of which two are sent in the target RTT, or in the RTT if that is longer
     /// (`prague_pacing_rate_to_max_mtu`, `prague_valid_mtu`).
     fn packet_size(&self, view: &View, control: &Control) -> u64 {
-        let bytes = if self.rate_mode {
+        let bytes = if self.rate_mode || self.text == Text::Early {
             ((u128::from(self.rate) * u128::from(Self::vrtt8(view))) >> SECOND8_BITS) as u64
         } else {
             let srtt8 = u64::from(view.rtt.srtt8_us()).max(1);
@@ -274,7 +315,9 @@ impl V0_7 {
         control.mss = after as u32 - view.headers;
         self.f_w = (i128::from(self.f_w) * i128::from(before) / i128::from(after)) as i64;
         let cwnd = self.window(control);
-        if cwnd != control.cwnd {
+        if self.text == Text::Early {
+            control.cwnd = cwnd;
+        } else if cwnd != control.cwnd {
             control.cwnd = cwnd;
             let ssthresh = u64::from(control.ssthresh) * before / after;
             // The module's may be nought, which is no more slow start than one is.
@@ -298,7 +341,9 @@ impl V0_7 {
     fn choose_mode(&mut self, view: &View, control: &Control) {
         let bytes = u64::from(control.cwnd) * mtu(view, control);
         self.rate_mode = self.saw_ce && bytes <= RATE_MODE_BYTES;
-        if self.rate_mode {
+        if self.text == Text::Early {
+            // Neither is worked out of the other.
+        } else if self.rate_mode {
             self.f_w = self.window_of_rate(view, control);
         } else {
             self.rate = self.rate_of_window(view, control);
@@ -306,18 +351,25 @@ impl V0_7 {
     }
 
     fn pace(&mut self, view: &View, control: &mut Control) {
+        // The early text keeps the doubled rate.
+        let twice = u32::from(control.cwnd < control.ssthresh / 2);
         let mut rate = if self.by_rate(control) {
             // A little fast for half a round trip, a little slow for the other: the queue is sounded.
             let early = micros_since(view, self.alpha_stamp) < Self::vrtt8(view) >> 4;
             let offset = (self.rate * OFFSET) >> OFFSET_BITS;
             if early { self.rate + offset } else { self.rate - offset }
         } else {
-            let packets = u64::from(((self.f_w >> ONE_BITS) as u32).max(view.in_flight()));
+            let window = match self.text {
+                Text::Early => control.cwnd,
+                Text::Newest => (self.f_w >> ONE_BITS) as u32,
+            };
+            let packets = u64::from(window.max(view.in_flight()));
             self.rate = (Self::packet_rate(view, control) * packets).max(MIN_RATE);
             self.rate
         };
-        if control.cwnd < control.ssthresh / 2 {
-            rate <<= 1;
+        rate <<= twice;
+        if self.text == Text::Early && !self.by_rate(control) {
+            self.rate = rate;
         }
         control.pacing_rate = rate;
         let rate = control.effective_pacing_rate(view);
@@ -357,7 +409,7 @@ impl Answers for V0_7 {
         } else {
             let cut = (alpha * self.f_w as u128 + u128::from(ALPHA_ONE)) >> (ALPHA_BITS + 1);
             self.f_w -= cut as i64;
-            self.rate = self.rate_of_window(view, control);
+            self.rate_follows(view, control);
         }
     }
 
@@ -368,7 +420,7 @@ impl Answers for V0_7 {
             self.f_w = self.window_of_rate(view, control);
         } else {
             self.f_w -= self.f_w / 2;
-            self.rate = self.rate_of_window(view, control);
+            self.rate_follows(view, control);
         }
         self.in_loss = true;
     }

@@ -281,3 +281,65 @@ fn the_size_stays_where_rtt_independence_does_not_act() {
         assert_eq!(t.control.mss != 1448, resizes, "{i}");
     }
 }
+
+fn early(cwnd: u32, rtt_us: u32) -> (V0_7, Tcb) {
+    let (_, mut t) = established(cwnd, rtt_us);
+    let mut p = V0_7::early();
+    p.init(&t.view, &mut t.control);
+    (p, t)
+}
+
+/// 3 of 20 packets at a gain of one are 3/20 packets of window, of whole packets: with a fraction of 20.5 the newest text grows
+/// by 3/20.5. And it grows as long as the application sends, whether or not the window holds it back.
+#[test]
+fn the_early_text_grows_by_whole_windows() {
+    let (mut p, mut t) = early(20, 25_000);
+    (p.f_w, t.control.cwnd) = (whole(20) + ONE / 2, 20);
+    t.view.cwnd_limited = false;
+    let before = p.f_w;
+    ack(&mut p, &mut t, 3, 0);
+    assert_eq!(p.f_w - before, (3 * ONE + 10) / 20);
+    t.view.app_limited = Some(99);
+    let before = p.f_w;
+    ack(&mut p, &mut t, 3, 0);
+    assert_eq!(p.f_w, before, "the application pauses");
+
+    let (mut newest, mut t) = established(20, 25_000);
+    (newest.f_w, t.control.cwnd, t.view.cwnd_limited) = (whole(20) + ONE / 2, 20, false);
+    let before = newest.f_w;
+    ack(&mut newest, &mut t, 3, 0);
+    assert_eq!(newest.f_w, before);
+}
+
+/// It paces whole windows, twice as fast early in slow start, and keeps that rate.
+#[test]
+fn the_early_text_paces_whole_windows() {
+    let (mut p, mut t) = early(20, 25_000);
+    let out = t.view.in_flight();
+    (p.f_w, t.control.cwnd) = (whole(out + 1), out + 9);
+    let packet = SECOND8 * mtu(&t.view, &t.control) / (25_000 << 3);
+    let rates = |packets: u32, kept: u32| (u64::from(packets) * packet, u64::from(kept) * packet);
+    p.pace(&t.view, &mut t.control);
+    assert_eq!((t.control.pacing_rate, p.rate), rates(out + 9, out + 9));
+    t.control.ssthresh = 2 * (out + 10);
+    p.pace(&t.view, &mut t.control);
+    assert_eq!((t.control.pacing_rate, p.rate), rates(2 * (out + 9), 2 * (out + 9)));
+    let mut newest = V0_7 { text: Text::Newest, ..p };
+    newest.pace(&t.view, &mut t.control);
+    assert_eq!((t.control.pacing_rate, newest.rate), rates(2 * (out + 1), out + 1));
+}
+
+/// A cut in window mode leaves the rate to the next pace, and no mode works one out of the other.
+#[test]
+fn the_early_text_keeps_window_and_rate_apart() {
+    let (mut p, mut t) = early(20, 25_000);
+    (p.saw_ce, p.alpha16) = (true, ALPHA_ONE << GAIN_SHIFT);
+    let rate = p.rate;
+    t.view.now += sojourn_units::Span::from_millis(30);
+    p.set_state(&t.view, &t.control, CaState::Cwr);
+    assert_eq!((p.f_w, p.rate), (whole(10), rate));
+    t.control.cwnd = 4;
+    p.choose_mode(&t.view, &t.control);
+    assert!(p.rate_mode);
+    assert_eq!((p.f_w, p.rate), (whole(10), rate));
+}

@@ -14,6 +14,8 @@ pub enum Version {
     November2020,
     /// Of 2021, module version 0.6: RTT independence after 500 rounds.
     Year2021,
+    /// Module version 0.7 as in the 5.15.72 of 2024, with the detector of classic queues in it, but off.
+    Early0_7,
     /// Module version 0.7, of 2024 and later.
     V0_7,
 }

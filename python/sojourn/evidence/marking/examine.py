@@ -1,0 +1,127 @@
+"""The cases of a law on a queue: their runs, made with several seeds, and what came of them."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import polars as pl
+
+from sojourn.core.store import RunKey
+from sojourn.errors import UsageError
+from sojourn.evidence.conformance import Verdict
+from sojourn.evidence.marking import codel, dualpi2, pie, red
+from sojourn.evidence.marking.case import Case, Outcome
+from sojourn.evidence.marking.observed import QUEUE, observed
+from sojourn.evidence.marking.stimuli import Load, Stimulus
+from sojourn.evidence.marking.words import Parameters, parameters
+from sojourn.experiments.experiment import Experiment
+from sojourn.views.run import Run
+
+LAWS: Final[Mapping[str, Sequence[Case]]] = {
+    "red": red.CASES,
+    "codel": codel.CASES,
+    "fq_codel": codel.ONE_FLOW,
+    "pie": pie.CASES,
+    "dualpi2": dualpi2.CASES,
+}
+"""The laws that there are, by the discipline whose words state them."""
+
+SEEDS: Final = 3
+
+Make = Callable[[Sequence[RunKey]], Sequence[Run]]
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """What came of a queue."""
+
+    qdisc: str
+    law: str
+    """The words whose law it was judged by."""
+    parameters: Parameters
+    outcomes: Sequence[Outcome]
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether nothing failed, and something passed."""
+        verdicts = [own.verdict for own in self.outcomes]
+        return Verdict.FAILED not in verdicts and Verdict.PASSED in verdicts
+
+
+def examine(
+    qdisc: str,
+    make: Make,
+    *,
+    law: str | None = None,
+    names: Sequence[str] = (),
+    engine: str = "sim",
+    seeds: int | None = None,
+    plugins: Sequence[str] = (),
+) -> Examination:
+    """Judge a queue.
+
+    Args:
+        qdisc: the queue, in tc's words.
+        make: makes runs.
+        law: the words of the discipline whose law is expected; the queue's own unless given.
+        names: the cases; all of the law unless given.
+        engine: what runs it.
+        seeds: runs a case.
+        plugins: shared libraries with the queue.
+
+    Raises:
+        UsageError: if there is no law of this discipline, or no such case.
+        ExperimentError: if the words are wrong.
+    """
+    stated = law or qdisc
+    discipline = stated.split()[0] if stated.split() else ""
+    if discipline not in LAWS:
+        raise UsageError(
+            f'there is no law of "{discipline}"',
+            help=f"there are those of {', '.join(LAWS)}; --law 'codel ecn' judges a queue of your own by one of them",
+        )
+    cases = LAWS[discipline]
+    known = [case.name for case in cases]
+    for name in names:
+        if name not in known:
+            raise UsageError.unknown("case", name, known)
+    own = _parameters(stated, make if law is None else None, engine if law is None else "sim", plugins)
+    wanted = [case for case in cases if case.name in (names or known)]
+    asked = [case for case in wanted if case.applies(own)]
+    keys: list[RunKey] = []
+    by_case: dict[str, Sequence[RunKey]] = {}
+    for case in asked:
+        experiment = Experiment.build(
+            name=f"marking/{discipline}-{case.name}",
+            engine=engine,
+            seeds=seeds or SEEDS,
+            plugins=list(plugins) or None,
+            **case.stimulus(own).said(qdisc),
+        )
+        by_case[case.name] = experiment.run_keys
+        keys += experiment.run_keys
+    runs = dict(zip([key.digest for key in keys], make(keys), strict=True))
+    outcomes = []
+    for case in wanted:
+        if case.name not in by_case:
+            outcomes.append(Outcome(case, Verdict.NOT_APPLICABLE, (), reason="the words do not ask for it"))
+            continue
+        seen = [observed(runs[key.digest]) for key in by_case[case.name]]
+        findings = case.judge(own, seen)
+        if not findings:
+            outcomes.append(Outcome(case, Verdict.SKIPPED, (), seen, "too few signals to compare"))
+            continue
+        verdict = Verdict.PASSED if all(one.holds for one in findings) else Verdict.FAILED
+        outcomes.append(Outcome(case, verdict, findings, seen))
+    return Examination(qdisc, stated, own, outcomes)
+
+
+def _parameters(words: str, make: Make | None, engine: str, plugins: Sequence[str]) -> Parameters:
+    """Run the queue for an instant, and read what it says of its configuration."""
+    said = Stimulus([Load("load", 0.1)], 0.05).said(words)
+    engine = engine if make is not None else "sim"
+    probe = Experiment.build(name="marking/words", engine=engine, plugins=list(plugins) or None, **said)
+    run = make(probe.run_keys)[0] if make is not None else next(iter(probe.run(quiet=True)))
+    table = pl.DataFrame(run.table("tc"))
+    line = table.filter((pl.col("subject").cast(pl.String) == QUEUE) & (pl.col("when").cast(pl.String) == "setup"))
+    return parameters(str(line["text"][0]))
