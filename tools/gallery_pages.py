@@ -6,6 +6,7 @@ of what decides a run and the experiment's text: a build that changes neither dr
 """
 
 import hashlib
+import itertools
 import shlex
 import shutil
 import sys
@@ -15,6 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import run_here
+
 import sojourn
 from sojourn import _core
 from sojourn.core.extensions import Drawing
@@ -22,6 +25,8 @@ from sojourn.views.results import Results
 
 ROOT: Final = Path(__file__).parents[1]
 SEEDS: Final = 2
+CELLS: Final = 16
+"""At most so many cells of an experiment can be run from its page."""
 
 ARGUMENTS: Final = 3
 
@@ -74,8 +79,8 @@ def drawn(figure: Figure, found: Results) -> Drawing:
     return found.select(figure.cell).plot(kind, **given)
 
 
-def page(figure: Figure, caption: str) -> str:
-    """Return the page of a figure."""
+def page(figure: Figure, caption: str, button: str = "") -> str:
+    """Return the page of a figure, with the button that runs one of its cells in the page."""
     commands = "\n".join(figure.commands)
     experiment = (ROOT / figure.experiment).read_text().rstrip()
     return f"""# {figure.title}
@@ -88,6 +93,7 @@ def page(figure: Figure, caption: str) -> str:
 
 [The numbers]({figure.name}.csv)
 
+{button}
 ## Make it yourself
 
 <!-- not run: the build of this page ran it -->
@@ -101,6 +107,17 @@ def page(figure: Figure, caption: str) -> str:
 {experiment}
 ```
 """
+
+
+def button(figure: Figure) -> str:
+    """Return the block that runs a cell of a figure's experiment in the page: any of them, seed 1."""
+    file = ROOT / figure.experiment
+    experiment = sojourn.load(file, seeds=1)
+    runs = {
+        ", ".join(f"{axis} {label}" for axis, label in key.scenario.labels) or experiment.name: key.resolved
+        for key in experiment.run_keys
+    }
+    return run_here.block(dict(itertools.islice(runs.items(), CELLS)), file.read_text())
 
 
 def index(every: Sequence[Figure]) -> str:
@@ -134,7 +151,7 @@ def write(folder: Path, cache: Path) -> Mapping[str, str]:
             found[figure.experiment] = results(figure.experiment, cache)
         picture = drawn(figure, found[figure.experiment])
         picture.write(folder, figure.name)
-        pages[f"{figure.name}.md"] = page(figure, picture.caption)
+        pages[f"{figure.name}.md"] = page(figure, picture.caption, button(figure))
     for name, text in pages.items():
         (folder / name).write_text(text)
     return pages

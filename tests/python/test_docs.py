@@ -31,8 +31,15 @@ from sojourn.errors import SojournError
 
 ROOT: Final = Path(__file__).parent.parent.parent
 
-BUILT: Final = ("docs/reference/", "docs/gallery/", "docs/published.md")
-"""What the site's build writes, by tools/reference_pages.py, tools/gallery_pages.py and tools/mkdocs_hooks.py."""
+BUILT: Final = (
+    "docs/reference/",
+    "docs/gallery/",
+    "docs/claims/",
+    "docs/validation/",
+    "docs/conformance-results.md",
+    "docs/published.md",
+)
+"""What the site's build writes, by the tools that tools/mkdocs_footer.py names."""
 
 PAGES: Final = sorted(
     page.relative_to(ROOT).as_posix()

@@ -8,6 +8,7 @@ from types import ModuleType
 import pytest
 
 from sojourn.core.extensions import FIGURES
+from test_docs import BUILT
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,7 +49,7 @@ def test_dates_are_those_of_git(footer: ModuleType) -> None:
 
 def test_what_is_said_to_write_a_page_is_there(footer: ModuleType) -> None:
     makefile = (ROOT / "Makefile").read_text()
-    generated = ("docs/reference/", "docs/gallery/", "docs/published.md")
+    generated = (*BUILT, "docs/validation/")
     for source, command in footer.MADE_BY.items():
         assert source in generated or (ROOT / source).is_file(), source
         program, *words = [word for word in command.split() if "=" not in word]
