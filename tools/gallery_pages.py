@@ -6,7 +6,6 @@ of what decides a run and the experiment's text: a build that changes neither dr
 """
 
 import hashlib
-import itertools
 import shlex
 import shutil
 import sys
@@ -25,8 +24,6 @@ from sojourn.views.results import Results
 
 ROOT: Final = Path(__file__).parents[1]
 SEEDS: Final = 2
-CELLS: Final = 16
-"""At most so many cells of an experiment can be run from its page."""
 
 ARGUMENTS: Final = 3
 
@@ -112,12 +109,7 @@ def page(figure: Figure, caption: str, button: str = "") -> str:
 def button(figure: Figure) -> str:
     """Return the block that runs a cell of a figure's experiment in the page: any of them, seed 1."""
     file = ROOT / figure.experiment
-    experiment = sojourn.load(file, seeds=1)
-    runs = {
-        ", ".join(f"{axis} {label}" for axis, label in key.scenario.labels) or experiment.name: key.resolved
-        for key in experiment.run_keys
-    }
-    return run_here.block(dict(itertools.islice(runs.items(), CELLS)), file.read_text())
+    return run_here.block(run_here.of_suite(file), file.read_text())
 
 
 def index(every: Sequence[Figure]) -> str:

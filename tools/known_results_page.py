@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import run_here
+
 import sojourn
 from sojourn import _core
 from sojourn.core.run import Run
@@ -213,6 +215,18 @@ def shown(name: str) -> str:
         f"Made by `tools/known_results_page.py {name}`, {own['made']}: {commands}.",
     ]
     return "\n".join(lines)
+
+
+def runs_of(name: str) -> dict[str, _core.Scenario]:
+    """Return a run of each row of a table that a page can run: seed 1, with the settings of the first figure."""
+    table = next(own for own in tables() if own.name == name)
+    found: dict[str, _core.Scenario] = {}
+    for row in table.row:
+        experiment = sojourn.load(table.suite_of(row), seeds=1, settings=tuple(table.figure[0].settings))
+        for key in experiment.only(**row.cell).run_keys:
+            if run_here.fits(key.resolved):
+                found[", ".join(row.setting)] = key.resolved
+    return found
 
 
 def main(asked: Sequence[str]) -> None:

@@ -6,16 +6,24 @@ A block has a run, resolved, and the digests that this build's simulator compute
 
 import hashlib
 import html
+import itertools
 import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import sojourn
 from sojourn import _core, playground
 
 PLAYGROUND: Final = "playground-page.html"
 """Its address in the site."""
+
+CELLS: Final = 16
+"""At most so many cells of an experiment can be run from one page."""
+
+MOST_PACKETS: Final = 2e7
+"""Some twenty seconds on a phone; the simulator in the page itself refuses five times as many."""
 
 CACHE: Final = Path(os.environ.get("CARGO_TARGET_DIR", Path(__file__).parents[1] / "target")) / "run-here"
 
@@ -39,6 +47,24 @@ def digests(scenarios: Sequence[_core.Scenario]) -> list[dict[str, str]]:
 
     _core.run_many([scenarios[place] for place in missing], threads=os.cpu_count() or 1, on_done=keep)
     return [found[place] for place in range(len(scenarios))]
+
+
+def of_suite(what: str | Path) -> dict[str, _core.Scenario]:
+    """Return a run, seed 1, of the cells of an experiment that a page can run, at most :data:`CELLS`."""
+    experiment = sojourn.load(what, seeds=1)
+    runs = (
+        (", ".join(f"{axis} {label}" for axis, label in key.scenario.labels) or experiment.name, key.resolved)
+        for key in experiment.run_keys
+    )
+    return dict(itertools.islice(((name, own) for name, own in runs if fits(own)), CELLS))
+
+
+def fits(scenario: _core.Scenario) -> bool:
+    """Return whether a page runs this: it has no QUIC (crates/web), and refuses more packets than a minute's work."""
+    if '"kind": "quic"' in scenario.json or '"kind":"quic"' in scenario.json:
+        return False
+    (foreseen,) = _core.foresee([scenario])
+    return foreseen is None or foreseen.packets < MOST_PACKETS
 
 
 def _name(scenario: _core.Scenario) -> str:

@@ -2,6 +2,8 @@
 
 A comment of its own line names one:
 
+    <!-- run here: known fabric -->                a button that runs rows of that table in the page
+    <!-- run here: suite links/cellular -->        the same of a suite's cells
     <!-- table: csv parity/video-cost.csv -->      a file, from docs/
     <!-- table: validations -->                    the published tables, each with its page of rows
     <!-- table: mutants -->                        the seeded mistakes and the cases that catch them
@@ -25,6 +27,8 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[1]
 
 PLACE: Final = re.compile(r"^<!-- table: (\S+) ?(.*?) -->$", re.MULTILINE)
+
+BUTTON: Final = re.compile(r"^<!-- run here: (known|suite) (\S+) -->$", re.MULTILINE)
 
 _NUMBER: Final = re.compile(r"[-+±]? ?[\d.]+( %)?|–|")
 
@@ -197,5 +201,16 @@ def filled(text: str) -> str:
 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
-    """Do so for each page of the site."""
-    return filled(markdown)
+    """Do so for each page of the site, and put a button that runs a table's rows where a page asks for one."""
+    return BUTTON.sub(lambda found: _button(found[1], found[2]), filled(markdown))
+
+
+def _button(kind: str, name: str) -> str:
+    from run_here import block, of_suite  # noqa: PLC0415 - slow, and few pages need it
+
+    if kind == "suite":
+        return f"Run a cell of `{name}`, seed 1:\n\n{block(of_suite(name))}"
+    from known_results_page import runs_of  # noqa: PLC0415 - as above
+
+    runs = runs_of(name)
+    return f"Run a row of this table, seed 1:\n\n{block(runs)}" if runs else ""
