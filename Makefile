@@ -175,6 +175,7 @@ docs: $(VENV)/.checked
 	$(BIN)/python tools/conformance_page.py
 	$(BIN)/python tools/gallery_pages.py docs/gallery $(TARGET)/gallery
 	$(BIN)/python tools/claims_pages.py docs/claims
+	$(BIN)/python tools/labs_pages.py docs/labs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tools/site_check.py site
 	rm -rf python/sojourn/manual/site && cp -r site python/sojourn/manual/site
@@ -302,5 +303,5 @@ validation: $(VENV)/.release
 	$(BIN)/python tools/validation.py $(PUBLISHED) $(RESULTS)/validation $(if $(LINUX),--linux $(LINUX))
 
 clean:
-	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site python/sojourn/manual/site python/sojourn/playground/playground.html docs/reference docs/gallery \
+	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site python/sojourn/manual/site python/sojourn/playground/playground.html docs/reference docs/gallery docs/claims docs/labs docs/conformance-results.md \
 	  .coverage .coverage.*

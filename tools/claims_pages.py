@@ -104,7 +104,7 @@ def _first(experiment: Experiment) -> Experiment:
 
 
 def _drawn(experiment: Experiment, folder: Path, name: str) -> str:
-    """Draw the first run of an experiment; return the caption. What was drawn by this version is kept."""
+    """Draw the first run of an experiment; return the caption. A drawing by this version is kept."""
     kept = CACHE / _core.version("sim") / name
     if not kept.with_suffix(".txt").is_file():
         kept.parent.mkdir(parents=True, exist_ok=True)

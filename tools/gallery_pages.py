@@ -132,7 +132,7 @@ experiment. [Figures](../figures.md) lists every kind that `sojourn plot` draws.
 
 
 def write(folder: Path, cache: Path) -> Mapping[str, str]:
-    """Write the gallery anew; return its pages by name."""
+    """Write the gallery; return its pages by name."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     every = figures()

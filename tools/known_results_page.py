@@ -39,7 +39,7 @@ STATISTICS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What is measured in each row of a table."""
+    """A value of each row of a table."""
 
     name: str
     metric: str
@@ -84,7 +84,7 @@ class Table:
     statistic: str = "mean"
     """Over the seeds: a key of STATISTICS."""
     within: Sequence[float] = field(default_factory=list)
-    """Parts of the link, of which the line below the table counts the rows where the first figure agrees so closely."""
+    """Parts of the link: a line below the table counts the rows where the first figure agrees within each."""
 
     def suite_of(self, row: Row) -> str:
         """Return the experiment of a row."""

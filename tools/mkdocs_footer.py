@@ -27,6 +27,7 @@ MADE_BY: Final = {
     "docs/conformance-mutants.md": "python tools/mutants.py run --csv docs/tables/mutants.csv",
     "docs/known-results.md": "python tools/known_results_page.py",
     "docs/claims.md": "python tools/claims_pages.py --measure DIR",
+    "docs/labs/": "python tools/labs_pages.py docs/labs",
     "docs/claims/": "python tools/claims_pages.py docs/claims",
     "docs/validation/": "make validation PUBLISHED=DIR",
     "docs/parity.md": "sojourn parity SUITE -o DIR --markdown FILE.md",

@@ -11,7 +11,7 @@
 A mistake is data: a place in a source file (`file`, the text `at`, in which `old` stands), and what stands there
 instead (`new`). Compiling each by itself would take hours, so all are compiled at once (mutant schemata): where `old`
 stood, the copy has `if mutant(N) { new } else { old }`, and the environment says which N a process has. The copy is
-built beside the project, and the product knows nothing of it.
+built in `target`, and the product does not know it.
 """
 
 import argparse

@@ -20,7 +20,7 @@ PLAYGROUND: Final = "playground-page.html"
 """Its address in the site."""
 
 CELLS: Final = 16
-"""At most so many cells of an experiment can be run from one page."""
+"""The maximum number of cells of an experiment that one page can run."""
 
 MOST_PACKETS: Final = 2e7
 """Some twenty seconds on a phone; the simulator in the page itself refuses five times as many."""
@@ -79,11 +79,21 @@ def block(runs: Mapping[str, _core.Scenario], text: str = "") -> str:
         text: the experiment file, which the playground opens; empty if there is none.
     """
     known = digests(list(runs.values()))
-    rows = [
-        {"name": name, "scenario": json.loads(own.json), "digests": digest}
-        for (name, own), digest in zip(runs.items(), known, strict=True)
-    ]
+    traces: list[Any] = []
+    rows = []
+    for (name, own), digest in zip(runs.items(), known, strict=True):
+        scenario = json.loads(own.json)
+        # Cells share the traces of a link, which are most of their text.
+        shared = [_place(traces, trace) for trace in scenario.pop("traces", [])]
+        rows.append({"name": name, "scenario": scenario, "traces": shared, "digests": digest})
     opened = f"../{PLAYGROUND}{playground.fragment(text)}" if text else ""
-    data = json.dumps({"version": _core.version("sim"), "playground": opened, "runs": rows}, separators=(",", ":"))
+    data = {"version": _core.version("sim"), "playground": opened, "traces": traces, "runs": rows}
     # As an attribute and not as a script: Markdown leaves it alone, and a page needs no exception for scripts in it.
-    return f'<div class="run-here" data-runs="{html.escape(data)}"></div>\n'
+    return f'<div class="run-here" data-runs="{html.escape(json.dumps(data, separators=(",", ":")))}"></div>\n'
+
+
+def _place(found: list[Any], one: object) -> int:
+    """Return the place of a value in a list, which gets it if it has not."""
+    if one not in found:
+        found.append(one)
+    return found.index(one)

@@ -33,7 +33,7 @@ class Entry:
     suites: Sequence[str]
     about: str
     same_runs_as: str = ""
-    """The page of another table of the same runs, whose rates are in the totals: a run counts once."""
+    """The page of another table of the same runs. The totals have its rates, so that a run counts once."""
     chosen_on: Callable[[Judged], bool] = lambda _: False
     """Which of its rows a mechanism or a stack was chosen on, as docs/truth.md has them."""
     seeds: int | None = None
@@ -42,7 +42,7 @@ class Entry:
 
 
 def _chosen_in_the_rerun(judged: Judged) -> bool:
-    """Return whether a row of the re-run is one whose windows, second by second, were looked at for a mechanism."""
+    """Return whether we chose a mechanism by the windows of this row, second by second."""
     row = judged.row
     rtt = row.senders[0].rtt_ms
     if any("netem" in text for text in row.besides):
@@ -116,7 +116,7 @@ TABLES: Final = (
         "RTT independence of Prague, step by step",
         "rtt_independence.csv",
         ["rtt-independence"],
-        "100 Mbit/s, nine base RTTs a run, modes none, by rate and additive beside CUBIC; by rate beside none",
+        "100 Mbit/s, nine base RTTs a run, modes none, by rate and additive with CUBIC; by rate with none",
         # That the bed's Prague had no detector of classic queues.
         chosen_on=lambda _: True,
     ),

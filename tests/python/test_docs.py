@@ -35,6 +35,7 @@ BUILT: Final = (
     "docs/reference/",
     "docs/gallery/",
     "docs/claims/",
+    "docs/labs/",
     "docs/validation/",
     "docs/conformance-results.md",
     "docs/published.md",

@@ -40,7 +40,7 @@ export function compared(expected, found, version) {
 }
 
 function attach(place) {
-  const { version, playground, runs } = JSON.parse(place.dataset.runs);
+  const { version, playground, traces, runs } = JSON.parse(place.dataset.runs);
   const button = el("button", { type: "button", class: "md-button" }, "Run it here");
   const choice = el("select", { "aria-label": "The run" }, ...runs.map(({ name }, at) => el("option", { value: String(at) }, name)));
   const status = el("p", { role: "status", class: "run-here-status" });
@@ -64,7 +64,8 @@ function attach(place) {
       button.disabled = false;
       return;
     }
-    client.resolved(own.scenario, (said) => {
+    const scenario = own.traces.length ? { ...own.scenario, traces: own.traces.map((at) => traces[at]) } : own.scenario;
+    client.resolved(scenario, (said) => {
       if (said.kind === "progress") {
         status.textContent = `Running: ${said.passed.toFixed(0)} s simulated …`;
         return;
