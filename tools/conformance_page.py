@@ -19,8 +19,8 @@ HEAD: Final = """\
 # Conformance: the result of each case
 
 The build of this site ran every case with `tools/conformance_page.py`; [Conformance](conformance.md) explains cases and
-verdicts. *deviates*: the case fails for a known reason, given below the table. **failed**: the case fails for an unknown
-reason.
+verdicts. *deviates*: the case fails for a known reason, given below the table. **failed**: the case fails for an
+unknown reason.
 """
 
 

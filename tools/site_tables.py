@@ -90,7 +90,7 @@ def of_validations(_: str) -> str:
     for entry in PUBLISHED:
         for quantity, group, count, coverage, bias, error, *_more in _rows(f"validation/{entry.page}-groups.csv"):
             if group == "all":
-                name = f"[{entry.title}](validation/{entry.page}.md): {entry.about}"
+                name = f"[{entry.title}](validation/{entry.page}.md)"
                 rows.append([name, quantity, count, coverage, bias, error])
     for earlier, later in reversed(list(itertools.pairwise(rows))):
         if earlier[0] == later[0]:

@@ -24,7 +24,7 @@ from sojourn.evidence.labs.registry import AXIS, Goal, Lab, lab, labs
 from sojourn.experiments.experiment import parse
 
 SEEDS: Final = 6
-"""Seeds of each case: the fewest whose range encloses a median with 95 %."""
+"""Seeds of each case: the smallest number for a range that contains the median with 95 % confidence."""
 FULL: Final = 10
 SETUP: Final = 1
 CHECKS: Final = 3
@@ -77,7 +77,7 @@ def mark(file: Path, name: str | None = None, *, threads: int = 1) -> Mark:
 
     Args:
         file: the experiment.
-        name: the lab; by default the one whose name the experiment has.
+        name: the lab; by default, the one with the name of the experiment.
         threads: runs at a time; the mark does not depend on it.
 
     Raises:
