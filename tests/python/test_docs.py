@@ -51,22 +51,6 @@ PAGES: Final = sorted(
 
 RUN: Final = {"sh", "python", "toml"}
 
-README_EXPERIMENT: Final = """
-[experiment]
-name     = "example"
-duration = "2s"
-
-[[hop]]
-name = "bottleneck"
-rate = "10mbit"
-rtt  = "20ms"
-qdisc = "fq_codel"
-
-[[flow]]
-name = "cubic"
-"""
-"""What the example for notebooks reads."""
-
 SECONDS: Final = 120
 
 
@@ -129,8 +113,6 @@ def command(words: list[str | Path], folder: Path, place: str) -> None:
 
 @pytest.mark.parametrize("page", [page for page in PAGES if any(is_run(b) or b.note("uses") for b in blocks(page))])
 def test_what_a_page_shows_runs(page: str, tmp_path: Path) -> None:
-    if page == "README.md":
-        (tmp_path / "experiment.toml").write_text(README_EXPERIMENT)
     for block in blocks(page):
         place = f"{page}:{block.line}"
         if (used := block.note("uses")) is not None:
