@@ -42,7 +42,7 @@ help:
 	@echo "make same-bits  run the golden runs by builds for other processors and another C library (some minutes each)"
 	@echo "make soak RUNS=N  run N random experiments, from seed SEED on, on THREADS threads"
 	@echo "make fuzz MINUTES=N  look for files of others that make a reader fail; keeps what it finds"
-	@echo "make validation PUBLISHED=DIR  make the tables of docs/validation.md anew from the published ones in DIR"
+	@echo "make validation PUBLISHED=DIR  measure the tables of docs/validation.md; DIR has the published ones"
 	@echo "make clean  remove what the others made"
 
 # An eighth of the cells of the published experiments, six seeds each, and what they say of the reports' claims: under three minutes
@@ -172,7 +172,10 @@ bench: $(VENV)/.tools
 # Strict: a link to nothing, or a page that the navigation lacks, is an error.
 docs: $(VENV)/.checked
 	$(BIN)/python tools/reference_pages.py docs/reference
+	$(BIN)/python tools/conformance_page.py
 	$(BIN)/python tools/gallery_pages.py docs/gallery $(TARGET)/gallery
+	$(BIN)/python tools/claims_pages.py docs/claims
+	$(BIN)/python tools/labs_pages.py docs/labs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tools/site_check.py site
 	rm -rf python/sojourn/manual/site && cp -r site python/sojourn/manual/site
@@ -300,5 +303,5 @@ validation: $(VENV)/.release
 	$(BIN)/python tools/validation.py $(PUBLISHED) $(RESULTS)/validation $(if $(LINUX),--linux $(LINUX))
 
 clean:
-	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site python/sojourn/manual/site python/sojourn/playground/playground.html docs/reference docs/gallery \
+	rm -rf $(VENV) $(TARGET) $(RESULTS) dist site python/sojourn/manual/site python/sojourn/playground/playground.html docs/reference docs/gallery docs/claims docs/labs docs/conformance-results.md \
 	  .coverage .coverage.*

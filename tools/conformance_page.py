@@ -16,10 +16,11 @@ from sojourn.reporting.conformance import page
 PAGE: Final = Path(__file__).parent.parent / "docs" / "conformance-results.md"
 
 HEAD: Final = """\
-# Conformance: what came of each case
+# Conformance: the result of each case
 
-Written by `tools/conformance_page.py`; [Conformance](conformance.md) says what a case is and what the words mean.
-*deviates*: it fails, and why is known and said below the table. **failed**: it fails, and nobody has said why.
+The build of this site ran every case with `tools/conformance_page.py`; [Conformance](conformance.md) explains cases and
+verdicts. *deviates*: the case fails for a known reason, given below the table. **failed**: the case fails for an
+unknown reason.
 """
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import run_here
+
 import sojourn
 from sojourn import _core
 from sojourn.core.extensions import Drawing
@@ -74,8 +76,8 @@ def drawn(figure: Figure, found: Results) -> Drawing:
     return found.select(figure.cell).plot(kind, **given)
 
 
-def page(figure: Figure, caption: str) -> str:
-    """Return the page of a figure."""
+def page(figure: Figure, caption: str, button: str = "") -> str:
+    """Return the page of a figure, with the button that runs one of its cells in the page."""
     commands = "\n".join(figure.commands)
     experiment = (ROOT / figure.experiment).read_text().rstrip()
     return f"""# {figure.title}
@@ -88,6 +90,7 @@ def page(figure: Figure, caption: str) -> str:
 
 [The numbers]({figure.name}.csv)
 
+{button}
 ## Make it yourself
 
 <!-- not run: the build of this page ran it -->
@@ -101,6 +104,12 @@ def page(figure: Figure, caption: str) -> str:
 {experiment}
 ```
 """
+
+
+def button(figure: Figure) -> str:
+    """Return the block that runs a cell of a figure's experiment in the page: any of them, seed 1."""
+    file = ROOT / figure.experiment
+    return run_here.block(run_here.of_suite(file), file.read_text())
 
 
 def index(every: Sequence[Figure]) -> str:
@@ -123,7 +132,7 @@ experiment. [Figures](../figures.md) lists every kind that `sojourn plot` draws.
 
 
 def write(folder: Path, cache: Path) -> Mapping[str, str]:
-    """Write the gallery anew; return its pages by name."""
+    """Write the gallery; return its pages by name."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     every = figures()
@@ -134,7 +143,7 @@ def write(folder: Path, cache: Path) -> Mapping[str, str]:
             found[figure.experiment] = results(figure.experiment, cache)
         picture = drawn(figure, found[figure.experiment])
         picture.write(folder, figure.name)
-        pages[f"{figure.name}.md"] = page(figure, picture.caption)
+        pages[f"{figure.name}.md"] = page(figure, picture.caption, button(figure))
     for name, text in pages.items():
         (folder / name).write_text(text)
     return pages

@@ -1,13 +1,14 @@
-"""Writes the tables of docs/known-results.md: published figures from known_results.toml, ours from this build's runs.
+"""Measures our values for docs/known-results.md and writes them to docs/tables/known-results.json.
 
 tools/known_results_page.py                      # all tables, some two minutes
 tools/known_results_page.py ns3-aqm bbr-share    # these alone
 
-A table stands between `<!-- table NAME -->` and `<!-- end of table -->`, with the sources that made it. The prose
-around the tables is written by people: read it after each change of a number.
+Published values are in known_results.toml. The site build makes the tables of the page from both files
+(`<!-- table: known NAME -->`). People write the prose around the tables: read it after each change of a number.
 """
 
 import itertools
+import json
 import statistics
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+import run_here
+
 import sojourn
 from sojourn import _core
 from sojourn.core.run import Run
@@ -25,7 +28,8 @@ ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "known-results.md"
 SOURCES: Final = ("crates", "python", "Cargo.lock")
 """What decides a figure: the commit on the page is the last that changed one of these."""
-END: Final = "<!-- end of table -->"
+VALUES: Final = ROOT / "docs" / "tables" / "known-results.json"
+"""Our values, as text in the table's units, with the sources that made them."""
 
 STATISTICS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
     "mean": statistics.fmean,
@@ -35,7 +39,7 @@ STATISTICS: Final[Mapping[str, Callable[[Sequence[float]], float]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """What is measured in each row of a table."""
+    """A value of each row of a table."""
 
     name: str
     metric: str
@@ -80,7 +84,7 @@ class Table:
     statistic: str = "mean"
     """Over the seeds: a key of STATISTICS."""
     within: Sequence[float] = field(default_factory=list)
-    """Parts of the link, of which the line below the table counts the rows where the first figure agrees so closely."""
+    """Parts of the link: a line below the table counts the rows where the first figure agrees within each."""
 
     def suite_of(self, row: Row) -> str:
         """Return the experiment of a row."""
@@ -145,20 +149,26 @@ def published(figure: Figure, theirs: float | str) -> str:
     return theirs if isinstance(theirs, str) else f"{theirs:.{figure.digits}f}"
 
 
-def line(table: Table, row: Row, values: Sequence[float]) -> str:
-    """Return a row of a table as the page has it."""
+def rounded(table: Table, values: Sequence[float]) -> list[str]:
+    """Return our values of a row as the page shows them."""
+    return [f"{ours:.{figure.digits}f}" for figure, ours in zip(table.figure, values, strict=True)]
+
+
+def line(table: Table, row: Row, values: Sequence[str]) -> str:
+    """Return a row of a table as the page has it, of our values as they are shown."""
     cells = list(row.setting)
     for figure, theirs, ours in zip(table.figure, row.theirs, values, strict=True):
-        apart = "" if isinstance(theirs, str) else f"{ours - theirs:+z.{figure.digits}f}"
-        cells += [published(figure, theirs), f"{ours:.{figure.digits}f}", apart]
+        apart = "" if isinstance(theirs, str) else f"{float(ours) - theirs:+z.{figure.digits}f}"
+        cells += [published(figure, theirs), ours, apart]
     return f"| {' | '.join(cells)} |"
 
 
-def agreement(table: Table, values: Sequence[Sequence[float]]) -> Iterator[str]:
+def agreement(table: Table, values: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield how many rows agree in the first figure, where the table counts that, and the worst."""
     if not table.within:
         return
-    apart = [(abs(own[0] - float(row.theirs[0])) / row.link, row) for own, row in zip(values, table.row, strict=True)]
+    pairs = zip(values, table.row, strict=True)
+    apart = [(abs(float(own[0]) - float(row.theirs[0])) / row.link, row) for own, row in pairs]
     counts = [
         f"within {part:.0%} of the link in {sum(own <= part for own, _ in apart)}".replace("%", " %")
         for part in table.within
@@ -183,46 +193,53 @@ def _git(*words: str) -> str:
     return done.stdout.strip()
 
 
-def written(table: Table) -> str:
-    """Run a table; return its text."""
-    values = measure(table, table.row)
+def stored() -> dict[str, Any]:
+    """Return our values of every table."""
+    found: dict[str, Any] = json.loads(VALUES.read_text(encoding="utf-8"))
+    return found
+
+
+def shown(name: str) -> str:
+    """Return a table of the page, with its source above it and the commands that made it below."""
+    table = next(own for own in tables() if own.name == name)
+    own = stored()[name]
     seeds = f"{table.statistic} of {table.seeds} seeds" if table.seeds > 1 else "one seed"
     commands = "; ".join(f"`{command}`" for command in table.commands)
     lines = [
         f"Source: {table.source}. {table.unit[:1].upper()}{table.unit[1:]}; ours: {seeds}.",
         "",
         *heading(table),
-        *(line(table, row, own) for row, own in zip(table.row, values, strict=True)),
-        *agreement(table, values),
+        *(line(table, row, values) for row, values in zip(table.row, own["ours"], strict=True)),
+        *agreement(table, own["ours"]),
         "",
-        f"Made by `tools/known_results_page.py {table.name}`, {made_with()}: {commands}.",
+        f"Made by `tools/known_results_page.py {name}`, {own['made']}: {commands}.",
     ]
     return "\n".join(lines)
 
 
-def begin(table: Table) -> str:
-    """Return the mark above a table."""
-    return f"<!-- table {table.name} -->"
-
-
-def replaced(page: str, table: Table, text: str) -> str:
-    """Return the page with another text between the marks of a table."""
-    before, found, rest = page.partition(begin(table))
-    _, ended, after = rest.partition(END)
-    if not (found and ended):
-        raise SystemExit(f"{PAGE}: there is no {begin(table)} with {END} after it")
-    return f"{before}{found}\n\n{text}\n\n{ended}{after}"
+def runs_of(name: str) -> dict[str, _core.Scenario]:
+    """Return a run of each row of a table that a page can run: seed 1, with the settings of the first figure."""
+    table = next(own for own in tables() if own.name == name)
+    found: dict[str, _core.Scenario] = {}
+    for row in table.row:
+        experiment = sojourn.load(table.suite_of(row), seeds=1, settings=tuple(table.figure[0].settings))
+        for key in experiment.only(**row.cell).run_keys:
+            if run_here.fits(key.resolved):
+                found[", ".join(row.setting)] = key.resolved
+    return found
 
 
 def main(asked: Sequence[str]) -> None:
-    """Write the tables of these names, or all."""
+    """Measure the tables of these names, or all."""
     every = {table.name: table for table in tables()}
     if unknown := [name for name in asked if name not in every]:
-        raise SystemExit(f"there is no table {', '.join(unknown)}; there is {', '.join(every)}")
-    page = PAGE.read_text(encoding="utf-8")
+        raise SystemExit(f"unknown table: {', '.join(unknown)}; available: {', '.join(every)}")
+    found = stored() if VALUES.is_file() else {}
     for name in asked or every:
-        page = replaced(page, every[name], written(every[name]))
-    PAGE.write_text(page, encoding="utf-8")
+        values = measure(every[name], every[name].row)
+        found[name] = {"made": made_with(), "ours": [rounded(every[name], own) for own in values]}
+    lines = ",\n".join(f" {json.dumps(name)}: {json.dumps(found[name])}" for name in every if name in found)
+    VALUES.write_text(f"{{\n{lines}\n}}\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -24,17 +24,14 @@ MADE_BY: Final = {
     "docs/gallery/": "python tools/gallery_pages.py docs/gallery target/gallery",
     "docs/published.md": "make reports",
     "docs/conformance-results.md": "python tools/conformance_page.py",
-    "docs/conformance-mutants.md": "python tools/mutants.py run --markdown docs/conformance-mutants.md",
+    "docs/conformance-mutants.md": "python tools/mutants.py run --csv docs/tables/mutants.csv",
     "docs/known-results.md": "python tools/known_results_page.py",
-    "docs/claims.md": "sojourn claims DIR --markdown docs/claims.md",
+    "docs/claims.md": "python tools/claims_pages.py --measure DIR",
+    "docs/labs/": "python tools/labs_pages.py docs/labs",
+    "docs/claims/": "python tools/claims_pages.py docs/claims",
+    "docs/validation/": "make validation PUBLISHED=DIR",
     "docs/parity.md": "sojourn parity SUITE -o DIR --markdown FILE.md",
-    "docs/results.md": "UPDATE_DOCS=1 cargo test -p sojourn-language --profile checked --test reference",
     "docs/validation.md": "make validation PUBLISHED=DIR",
-    "docs/language.md": "UPDATE_DOCS=1 cargo test -p sojourn-language --profile checked --test reference",
-    "docs/congestion-controls.md": (
-        "UPDATE_DOCS=1 cargo test -p sojourn-sim --profile checked --test runs controls_page"
-    ),
-    "docs/figures.md": "UPDATE_DOCS=1 pytest tests/python/test_figures.py",
 }
 """What writes a page, or its tables, from the program: by the page's file, or the beginning of it."""
 

@@ -14,6 +14,8 @@ from urllib.parse import unquote
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from run_here import PLAYGROUND
+from site_tables import validation_pages
 
 from sojourn import playground
 from sojourn.reporting import templates
@@ -24,7 +26,9 @@ SHIM: Final = "https://unpkg.com/iframe-worker/shim"
 ROOT: Final = Path(__file__).parents[1]
 REPORTS: Final = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "reports"
 """The results folder of `make reports`; they are left out where SITE_REPORTS is `no`."""
-PLAYGROUND: Final = "playground-page.html"
+SCRIPTS: Final = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "web"
+"""Where `make web` writes the scripts of the button "Run it here"."""
+RUN_HERE: Final = ("run-here.js", "run-here-module.js")
 
 ROOT_PAGES: Final = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 
@@ -32,6 +36,8 @@ ROOT_PAGES: Final = ("CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Replace each entry of the navigation that ends in a slash by the pages of that folder, its index first."""
     config.nav = _listed(config.nav, Path(config.docs_dir))
+    if (SCRIPTS / RUN_HERE[0]).is_file():
+        config.extra_javascript.append(f"assets/{RUN_HERE[0]}")
     return config
 
 
@@ -45,12 +51,16 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         files.append(File.generated(config, name.lower(), content=text))
     if playground.PAGE.is_file():
         files.append(File.generated(config, PLAYGROUND, abs_src_path=str(playground.PAGE)))
+    for name in RUN_HERE if (SCRIPTS / RUN_HERE[0]).is_file() else ():
+        files.append(File.generated(config, f"assets/{name}", abs_src_path=str(SCRIPTS / name)))
     for name in reports():
         text, pictures = standing_alone((REPORTS / f"{name}.html").read_text(encoding="utf-8"))
         files.append(File.generated(config, f"published/{name}.html", content=text))
         for picture in pictures:
             files.append(File.generated(config, f"published/{picture}", abs_src_path=str(REPORTS / picture)))
     files.append(File.generated(config, "published.md", content=published()))
+    for name, text in validation_pages().items():
+        files.append(File.generated(config, name, content=text))
     return files
 
 

@@ -4,17 +4,18 @@
     tools/mutants.py build                      # the copy with all of them: some minutes, once
     tools/mutants.py run [NAME...]              # every mistake of tools/mutations/NAME.toml, all unless named
     tools/mutants.py run --number 4             # this one alone
-    tools/mutants.py run --markdown FILE.md     # and the tables
+    tools/mutants.py run --csv docs/tables/mutants.csv    # and write the table of the site's page
 
 `run` exits with status 1 if fewer are caught than a list says (`least`); of those named by their number, if one is not.
 
 A mistake is data: a place in a source file (`file`, the text `at`, in which `old` stands), and what stands there
 instead (`new`). Compiling each by itself would take hours, so all are compiled at once (mutant schemata): where `old`
 stood, the copy has `if mutant(N) { new } else { old }`, and the environment says which N a process has. The copy is
-built beside the project, and the product knows nothing of it.
+built in `target`, and the product does not know it.
 """
 
 import argparse
+import csv
 import json
 import os
 import re
@@ -23,7 +24,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +36,7 @@ PLACE: Final = ROOT / "target" / "mutants"
 TREE: Final = PLACE / "tree"
 SITE: Final = PLACE / "site"
 VARIABLE: Final = "SOJOURN_MUTANT"
+NOT_CAUGHT: Final = "not caught"
 
 _SWITCH: Final = f"""
 /// Whether this process has this mistake; written by tools/mutants.py.
@@ -280,15 +282,17 @@ def judge(own: Listed, numbers: Sequence[int] = ()) -> list[Caught]:
     ]
 
 
-_HEAD: Final = """\
-# Conformance: seeded mistakes, and which cases catch them
+def rows(found: Sequence[tuple[Listed, Sequence[Caught]]]) -> Iterator[Sequence[str]]:
+    """Yield the rows of docs/tables/mutants.csv: a mistake each, with the cases that catch it."""
+    yield "control", "document", "mistake", "caught by"
+    for own, caught in found:
+        for one in caught:
+            yield own.subject, own.document, one.mutation.what, _cases(one)
 
-Written by `tools/mutants.py run --markdown docs/conformance-mutants.md`. Each mistake is a change of one place in a
-copy of our own implementation (`tools/mutations`); it is caught by the cases that fail with it and pass without it.
-What an assertion or an overflow check of the checked build ends is no catch of a case. [Conformance](conformance.md)
-says more.
 
-"""
+def _cases(one: Caught) -> str:
+    cases = ", ".join(case.partition("/")[2] for case in one.cases) or NOT_CAUGHT
+    return f"{cases}: an assertion of the implementation ended the run" if one.stopped else cases
 
 
 def markdown(found: Sequence[tuple[Listed, Sequence[Caught]]]) -> str:
@@ -299,10 +303,7 @@ def markdown(found: Sequence[tuple[Listed, Sequence[Caught]]]) -> str:
         lines += [f"## `{own.subject}` by `{own.document}`: {hits} of {len(caught)}", ""]
         lines += ["| mistake | caught by |", "|---|---|"]
         for one in caught:
-            cases = ", ".join(case.partition("/")[2] for case in one.cases) or "**not caught**"
-            if one.stopped:
-                cases += ": an assertion of the implementation ended the run"
-            lines.append(f"| {one.mutation.what} | {cases} |")
+            lines.append(f"| {one.mutation.what} | {_cases(one).replace(NOT_CAUGHT, f'**{NOT_CAUGHT}**')} |")
         lines.append("")
     return "\n".join(lines)
 
@@ -313,7 +314,7 @@ def main() -> None:
     parser.add_argument("what", choices=["check", "build", "run"])
     parser.add_argument("names", nargs="*", metavar="NAME", help="lists of mistakes; all unless named")
     parser.add_argument("--number", type=int, action="append", default=[], help="only this mistake; may be repeated")
-    parser.add_argument("--markdown", type=Path, metavar="FILE.md", help="write the tables there")
+    parser.add_argument("--csv", type=Path, metavar="FILE.csv", help="write the table to this file")
     asked = parser.parse_args()
     if asked.what == "check":
         patched_files(lists())
@@ -329,8 +330,9 @@ def main() -> None:
         for own, caught in found
         if sum(bool(one.cases) for one in caught) < (len(caught) if asked.number else own.least)
     ]
-    if asked.markdown is not None:
-        asked.markdown.write_text(_HEAD + text.rstrip() + "\n", encoding="utf-8")
+    if asked.csv is not None:
+        with asked.csv.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows(found))
     if short:
         raise SystemExit(f"too few are caught: {', '.join(short)}")
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import models
 import typer.main
 
 import sojourn
@@ -70,8 +71,8 @@ def numbers(title: str, said: str, entries: Sequence[Entry]) -> str:
     return f"## {title}\n\n{said}\n\n{rows}" if rows else ""
 
 
-def discipline(entry: Entry) -> str:
-    """Return the page of what has options: a queue discipline, a path element, an application."""
+def discipline(entry: Entry, middle: str = "") -> str:
+    """Return the page of an entry with options: a queue discipline, a path element, an application."""
     options = table(
         ["option", "value", "default", "meaning"],
         (
@@ -87,12 +88,13 @@ def discipline(entry: Entry) -> str:
     return (
         f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\nSource: {entry['source']}.\n\n"
         + (f"## Options\n\n{options}" if options else "It has no options.\n\n")
+        + middle
         + numbers("Statistics", "As `tc -s` prints them; at the end of a run in the table `totals`.", entry["counters"])
         + numbers("State", "Recorded in the table `queue_state`; in metrics `state.NAME`.", entry["gauges"])
     )
 
 
-def control(entry: Entry) -> str:
+def control(entry: Entry, middle: str = "") -> str:
     """Return the page of a congestion control."""
     options = table(
         ["option", "value", "default", "meaning"],
@@ -101,6 +103,7 @@ def control(entry: Entry) -> str:
     return (
         f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\nSource: {entry['source']}.\n\n"
         + (f"## Options\n\nWrite them after the name, as in `tc`.\n\n{options}" if options else "")
+        + middle
         + numbers("State", "Recorded in the table `flow_state`; in metrics `state.NAME`.", entry["gauges"])
         + "[Congestion controls](../../congestion-controls.md) compares all of them.\n"
     )
@@ -182,8 +185,17 @@ def contents(folder: str, title: str, said_first: str, entries: Sequence[Entry])
     return {f"{folder}/index.md": f"# {title}\n\n{said_first}\n\n{table(['name', 'summary'], rows)}"}
 
 
-def pages() -> dict[str, str]:
-    """Return every page by its path."""
+def modelled(kind: str, entry: Entry, folder: Path) -> str:
+    """Return the middle of a page: how the code models it, an example with a figure, and the evidence."""
+    name = entry["name"]
+    return (
+        f"## Model and deviations\n\n{models.model(kind, name)}\n\n{models.figure(kind, name, folder / kind)}"
+        f"## Evidence\n\n{models.evidence(kind, name)}\n\n"
+    )
+
+
+def pages(folder: Path) -> dict[str, str]:
+    """Return every page by its path; draw the figures of disciplines and controls below the folder."""
     qdiscs, ccs, stacks = (json.loads(text) for text in (_core.qdiscs(), _core.ccs(), _core.stacks()))
     elements, apps = (json.loads(text) for text in (_core.elements(), _core.apps()))
     schema = json.loads(_core.json_schema())
@@ -201,14 +213,15 @@ def pages() -> dict[str, str]:
         "commands.md": "# Every command\n\nThe output of `sojourn COMMAND --help`.\n\n"
         + "".join(commands(typer.main.get_command(app), "sojourn")),
     }
-    for folder, entries, page in (
-        ("disciplines", qdiscs, discipline),
-        ("controls", ccs, control),
+    for kind, entries, page in (("disciplines", qdiscs, discipline), ("controls", ccs, control)):
+        for entry in entries:
+            found[f"{kind}/{entry['name']}.md"] = page(entry, modelled(kind, entry, folder))
+    for kind, entries, own in (
         ("elements", elements, discipline),
         ("applications", apps, discipline),
         ("stacks", stacks, stack),
     ):
-        found |= {f"{folder}/{entry['name']}.md": page(entry) for entry in entries}
+        found |= {f"{kind}/{entry['name']}.md": own(entry) for entry in entries}
     return found
 
 
@@ -245,7 +258,7 @@ def documented(name: str, item: object) -> str:
 def write(folder: Path) -> int:
     """Write every page into a folder, which has nothing else then; return how many."""
     shutil.rmtree(folder, ignore_errors=True)
-    found = pages()
+    found = pages(folder)
     for name, text in found.items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,33 +1,31 @@
-"""Makes the tables of docs/validation.md and the pages in docs/validation, all by one build.
+"""Compares every published table with runs of one build, and writes the results as CSV files to docs/validation.
 
     make validation PUBLISHED=where/the/tables/are [LINUX="a/folder another"]
 
-Every published table (:data:`TABLES`) is held against runs of the suites that stand beside it; those that the results
-folder lacks are made first, with the suites' own number of seeds or the table's. Only what stands in docs/validation.md
-between its two marks is written.
+Each published table (:data:`TABLES`) names its suites. The tool first makes the runs that the results folder lacks,
+with the suites' own number of seeds or the table's. The site build makes pages of the files (tools/site_tables.py).
 """
 
 import argparse
+import csv
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from sojourn.evidence.validation import Judged, Noise, against, read_published, summarise, totals
-from sojourn.evidence.validation.markdown import summary_table, totals_table, values_table
+from sojourn.evidence.validation.markdown import summary_rows, totals_rows, values_rows
 from sojourn.experiments import library
 
-DOCS: Final = Path(__file__).parent.parent / "docs"
-BEGIN: Final = "<!-- made by tools/validation.py: -->"
-END: Final = "<!-- end of what is made -->"
+FOLDER: Final = Path(__file__).parent.parent / "docs" / "validation"
 NOISE: Final = "s1_replicate_noise.csv"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A published table, and what is run for it."""
+    """A published table and the suites to run for it."""
 
     page: str
     title: str
@@ -35,7 +33,7 @@ class Entry:
     suites: Sequence[str]
     about: str
     same_runs_as: str = ""
-    """The page of another table of the same runs, whose rates are in the totals: a run counts once."""
+    """The page of another table of the same runs. The totals have its rates, so that a run counts once."""
     chosen_on: Callable[[Judged], bool] = lambda _: False
     """Which of its rows a mechanism or a stack was chosen on, as docs/truth.md has them."""
     seeds: int | None = None
@@ -44,7 +42,7 @@ class Entry:
 
 
 def _chosen_in_the_rerun(judged: Judged) -> bool:
-    """Return whether a row of the re-run is one whose windows, second by second, were looked at for a mechanism."""
+    """Return whether we chose a mechanism by the windows of this row, second by second."""
     row = judged.row
     rtt = row.senders[0].rtt_ms
     if any("netem" in text for text in row.besides):
@@ -118,7 +116,7 @@ TABLES: Final = (
         "RTT independence of Prague, step by step",
         "rtt_independence.csv",
         ["rtt-independence"],
-        "100 Mbit/s, nine base RTTs a run, modes none, by rate and additive beside CUBIC; by rate beside none",
+        "100 Mbit/s, nine base RTTs a run, modes none, by rate and additive with CUBIC; by rate with none",
         # That the bed's Prague had no detector of classic queues.
         chosen_on=lambda _: True,
     ),
@@ -133,7 +131,7 @@ TABLES: Final = (
 
 
 def main() -> None:
-    """Run what is missing, judge it, write the documents."""
+    """Make the missing runs, judge all of them, write the files."""
     words = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("published", type=Path, help="the folder of the published tables")
     words.add_argument("results", type=Path, help="a results folder")
@@ -147,7 +145,6 @@ def main() -> None:
             stdout=subprocess.DEVNULL,
         )
     noise = Noise.read(given.published / NOISE)
-    parts: list[str] = []
     every: list[Judged] = []
     chosen: set[int] = set()
     for entry in TABLES:
@@ -155,34 +152,19 @@ def main() -> None:
         named = {file for suite in entry.suites for file in (one.name for one in library.resolve(suite))}
         judged = against(rows, given.results, noise, named).judged
         linux = {j.row.line: j for folder in given.linux for j in against(rows, folder, noise).judged}
-        parts.append(_part(entry, judged, linux))
+        _write(entry.page, values_rows(judged, linux))
+        _write(f"{entry.page}-groups", summary_rows(summarise(judged)))
         if not entry.same_runs_as:
             every += judged
             chosen |= {id(j) for j in judged if entry.chosen_on(j)}
-    document = DOCS / "validation.md"
-    before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    whole = totals_table("all rows, each run once", totals(every))
-    tested = totals_table("the rows that nothing was chosen on", totals(every, lambda j: id(j) not in chosen))
-    made = "\n".join([BEGIN, "", whole, tested, *parts, END])
-    document.write_text(f"{before}{made}{after}", encoding="utf-8")
+    tested = totals(every, lambda j: id(j) not in chosen)
+    _write("totals", totals_rows("all rows, each run once", totals(every)))
+    _write("totals-unchosen", totals_rows("the rows that nothing was chosen on", tested))
 
 
-def _part(entry: Entry, judged: Sequence[Judged], linux: Mapping[int, Judged]) -> str:
-    """Write the page of a table; return what the document says of it."""
-    summary = summary_table(summarise(judged))
-    page = DOCS / "validation" / f"{entry.page}.md"
-    page.write_text(
-        f"# {entry.title}\n\nMade by `tools/validation.py` against `{entry.table}`; see [validation](../validation.md) "
-        f"for how to read it.\n\n{summary}\n{values_table(judged, linux)}",
-        encoding="utf-8",
-    )
-    suites = ", ".join(f"`{suite}`" for suite in entry.suites)
-    beside = "; Linux beside ours where it can run the row" if linux else ""
-    return (
-        f"### {entry.title}\n\n{suites} against `{entry.table}`: {entry.about}{beside}. Every row: "
-        f"[validation/{entry.page}.md](validation/{entry.page}.md).\n\n{summary}"
-    )
+def _write(name: str, rows: Sequence[Sequence[str]]) -> None:
+    with (FOLDER / f"{name}.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 // Builds the playground: one file with the module, the worker, the styles and the script in it. `node build.mjs WASM OUT`.
+// Next to it, for the site's pages: `run-here.js`, and `run-here-module.js` with the module, which the first press of a button loads.
 
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -35,7 +36,7 @@ async function bundle(name) {
 mkdirSync(dirname(out), { recursive: true });
 const bytes = readFileSync(wasm);
 const module_ = gzipSync(bytes, { level: 9 }).toString("base64");
-const [script, worker] = await Promise.all([bundle("main.js"), bundle("worker.js")]);
+const [script, worker, button] = await Promise.all([bundle("main.js"), bundle("worker.js"), bundle("here.js")]);
 const style = readFileSync(join(here, "node_modules/uplot/dist/uPlot.min.css"), "utf8") + readFileSync(join(here, "src/style.css"), "utf8");
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
@@ -54,5 +55,7 @@ const csp = [
 const parts = { CSP: csp, STYLE: style, WASM: module_, WORKER: worker, SCRIPT: script };
 const page = readFileSync(join(here, "src/index.html"), "utf8").replace(/%(CSP|STYLE|WASM|WORKER|SCRIPT)%/g, (_, name) => parts[name]);
 writeFileSync(out, page);
+writeFileSync(join(dirname(out), "run-here.js"), button);
+writeFileSync(join(dirname(out), "run-here-module.js"), `sojournModule(${JSON.stringify({ wasm: module_, worker })});\n`);
 const kb = (size) => `${Math.round(size / 1000)} kB`;
 console.log(`${out}: ${kb(page.length)} (module ${kb(bytes.length)}, in the page ${kb(module_.length)}; script ${kb(script.length)}; worker ${kb(worker.length)}; style ${kb(style.length)}); gzipped ${kb(gzipSync(page).length)}`);

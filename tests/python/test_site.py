@@ -1,5 +1,6 @@
 """The site: what stands at the foot of its pages, its gallery, and what is found wrong with a built one."""
 
+import json
 import re
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -7,7 +8,11 @@ from types import ModuleType
 
 import pytest
 
+import sojourn
+from sojourn import _core
 from sojourn.core.extensions import FIGURES
+from sojourn.evidence.claims import registry
+from test_docs import BUILT
 
 ROOT = Path(__file__).parents[2]
 
@@ -48,7 +53,7 @@ def test_dates_are_those_of_git(footer: ModuleType) -> None:
 
 def test_what_is_said_to_write_a_page_is_there(footer: ModuleType) -> None:
     makefile = (ROOT / "Makefile").read_text()
-    generated = ("docs/reference/", "docs/gallery/", "docs/published.md")
+    generated = (*BUILT, "docs/validation/")
     for source, command in footer.MADE_BY.items():
         assert source in generated or (ROOT / source).is_file(), source
         program, *words = [word for word in command.split() if "=" not in word]
@@ -141,3 +146,35 @@ def test_the_overview_has_every_crate() -> None:
     text = tool("site_tables").filled((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
     for file in (ROOT / "crates").glob("*/Cargo.toml"):
         assert f"| `crates/{file.parent.name}` | " in text
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        (kind, entry["name"])
+        for kind, listed in (("disciplines", _core.qdiscs()), ("controls", _core.ccs()))
+        for entry in json.loads(listed)
+    ],
+)
+def test_every_discipline_and_control_has_a_model_and_evidence(kind: str, name: str) -> None:
+    models = tool("models")
+    text = models.model(kind, name)
+    assert len(text.split()) > 30
+    # Neither links of rustdoc nor lists that Python's Markdown would take for a paragraph.
+    assert not re.search(r"\[`[^`]+`\](?!\()", text)
+    assert not re.search(r"^(?!- |  |$).+\n- ", text, re.MULTILINE)
+    assert re.search(r"`crates/.*`, [1-9]\d* tests:", models.evidence(kind, name))
+    [key] = sojourn.parse(models.experiment(kind, name), f"{name}.toml").run_keys
+    assert tool("run_here").fits(key.resolved)
+
+
+def test_pages_that_claims_and_labs_have() -> None:
+    pages = tool("claims_pages")
+    ours = {own["claim"]: own for own in pages.rows("claims.csv")}
+    assert [claim.id for claim in registry()] == list(ours)
+    assert {own["claim"] for own in pages.rows("claims-parts.csv")} == set(ours)
+    text = pages.index()
+    assert all(f"(claims/{name}.md)" in text for name in ours)
+    reproduced = sum(own["verdict"] == "reproduced" for own in ours.values())
+    assert f"Our runs reproduce {reproduced} of {len(ours)} claims" in text
+    assert "sojourn lab check" in tool("labs_pages").index()

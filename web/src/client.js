@@ -36,12 +36,21 @@ export class Client {
     this.onsay?.(said);
   }
 
-  /** Runs this, in place of whatever is under way; `onsay` hears how it goes on. */
+  /** Runs one run of a text and gives up any run under way; `onsay` receives the progress and the result. */
   run(text, run, onsay) {
+    this.begin({ kind: "run", text, run }, onsay);
+  }
+
+  /** The same for a resolved scenario. */
+  resolved(scenario, onsay) {
+    this.begin({ kind: "resolved", scenario }, onsay);
+  }
+
+  begin(request, onsay) {
     this.id += 1;
     this.onsay = onsay;
     this.watch();
-    this.worker.postMessage({ kind: "run", id: this.id, text, run });
+    this.worker.postMessage({ ...request, id: this.id });
   }
 
   /** Gives the run up. */

@@ -20,12 +20,17 @@ const others = () =>
   });
 
 async function run(id, text, index) {
-  const started = performance.now();
   const read = engine.ask({ ask: "check", text });
   if (read.errors) return postMessage({ id, kind: "wrong", ...read });
   const run = Math.min(index, read.runs.length - 1);
   postMessage({ id, kind: "read", ...read, run });
-  const begun = engine.ask({ ask: "begin", run });
+  await carryOut(id, { ask: "begin", run });
+}
+
+/** Begins a run by this request and carries it to its end. */
+async function carryOut(id, request) {
+  const started = performance.now();
+  const begun = engine.ask(request);
   if (begun.errors) return postMessage({ id, kind: "wrong", ...begun });
   for (;;) {
     const step = engine.ask({ ask: "advance", events: EVENTS });
@@ -49,6 +54,8 @@ onmessage = async ({ data }) => {
       postMessage({ id: data.id, kind: "choices", choices: engine.ask({ ask: "choices" }) });
     } else if (data.kind === "run") {
       await run(data.id, data.text, data.run);
+    } else if (data.kind === "resolved") {
+      await carryOut(data.id, { ask: "resolved", scenario: data.scenario });
     } else if (data.kind === "measure") {
       postMessage({ id: data.id, kind: "measured", ...engine.ask({ ask: "measure", expressions: data.expressions }) });
     }

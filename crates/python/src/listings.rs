@@ -6,6 +6,9 @@ use pyo3::prelude::*;
 use serde_json::{Value, json};
 use sojourn_results::schema;
 use sojourn_sim::Sim;
+use sojourn_stacks::{DEFAULT, Stack};
+use sojourn_transport::cc::{CongestionControl, Registry};
+use sojourn_transport::ecn::Request;
 use sojourn_vocabulary::listing;
 use std::path::PathBuf;
 
@@ -96,6 +99,57 @@ pub fn columns() -> String {
         (table.name.to_owned(), columns.collect::<Value>())
     });
     tables.collect::<Value>().to_string()
+}
+
+/// A part of the reference in Markdown: the language's `keys`, the `metrics`, the result `tables` or what congestion
+/// `controls` ask of ECN. None for any other name.
+#[pyfunction]
+pub fn reference(part: &str) -> Option<String> {
+    match part {
+        "keys" => Some(sojourn_language::reference()),
+        "metrics" => Some(sojourn_results::metrics::reference()),
+        "tables" => {
+            let tables: Vec<String> = schema::ALL.iter().map(|table| table.markdown()).collect();
+            Some(tables.join("\n"))
+        }
+        "controls" => Some(controls()),
+        _ => None,
+    }
+}
+
+/// Every congestion control with its source and its use of ECN on the default stack.
+fn controls() -> String {
+    let mut text = String::from(
+        "| control | what | source | negotiates | codepoint of data | also ECN-capable | the receiver echoes |\n\
+         |---|---|---|---|---|---|---|\n",
+    );
+    let Some(stack) = Stack::named(DEFAULT) else { return text };
+    let registry = Registry::built_in();
+    for info in registry.infos() {
+        let Ok(control) = registry.build(info.name, &stack.tcp) else { continue };
+        let needs = control.ecn();
+        let asks = match needs.request {
+            Request::Off => "as the stack",
+            Request::Rfc3168 => "RFC 3168",
+            Request::AccEcn => "AccECN",
+        };
+        let also = match (needs.on_all, needs.on_syn) {
+            (false, false) => "with AccECN: ACKs, retransmissions",
+            (true, false) => "ACKs, retransmissions",
+            (_, true) => "SYN, ACKs, retransmissions",
+        };
+        let echoes = match (needs.exact_echo, needs.echo_sce) {
+            (true, _) => "each mark (RFC 8257 §3.2)",
+            (_, true) => "CE, and SCE by ESCE",
+            _ => "as negotiated",
+        };
+        let (name, what, source) = (info.name, info.summary, info.source);
+        let page = format!("[`{name}`](reference/controls/{name}.md)");
+        let codepoint = needs.codepoint;
+        text +=
+            &format!("| {page} | {what} | {source} | {asks} | {codepoint} | {also} | {echoes} |\n");
+    }
+    text
 }
 
 /// The C header of plugins.

@@ -11,15 +11,14 @@ from sojourn.evidence.interval import SEEDS, looks
 _HEAD: Final = """\
 # What the published reports claim, and what our runs say
 
-Written by `sojourn claims DIR --markdown docs/claims.md`; the claims, their bounds and the remarks are data in
-`python/sojourn/evidence/claims`. A bound tests the finding and is looser than the published figure. Ours is the median
-over the seeds with an interval that assumes no distribution, at the cell that decides: the one farthest out, or least
-within.
+`sojourn claims` wrote this page. A bound tests the finding and is looser than the published figure. Our value is the
+median over the seeds in the deciding cell, which is the one farthest outside the bound or closest to it. Its interval
+assumes no distribution.
 
-How many seeds are looked at was fixed beforehand: {first} of each cell, seeds 1 to {first}, for every claim. Where that
-does not tell, there is a look at {later} seeds, and then none. All looks together err in one of ten: that error is
-divided among them by halves (Bonferroni), so that the interval is of 95 % at the first look and of {last} at the last.
-*Not run* is said of claims whose runs are missing, *inconclusive* of runs that do not tell.
+We fixed the number of seeds in advance: seeds 1 to {first} in each cell, for every claim. If they do not decide, we
+look at {later} seeds and then stop. The looks together err in at most one claim of ten (Bonferroni): the interval has a
+confidence of 95 % at the first look and of {last} at the last. *Not run*: runs are missing. *Inconclusive*: the runs do
+not decide.
 """
 
 
@@ -249,20 +248,24 @@ def _every_part(verdicts: Sequence[ClaimVerdict]) -> list[str]:
         "|---|---|---|---:|---:|---:|---:|---:|---|",
     ]
     for own in verdicts:
-        for part in own.parts:
-            known = [cell.ours for cell in part.cells if not math.isnan(cell.ours)]
-            bound = part.part.bound
-            unit = f" {bound.unit}" if bound.unit else ""
-            row = [
-                own.claim.id,
-                part.part.what,
-                bound.text,
-                str(len(part.cells)),
-                str(sum(cell.verdict is Verdict.REPRODUCED for cell in part.cells)),
-                f"{bound.show(min(known))}{unit}" if known else "",
-                f"{bound.show(max(known))}{unit}" if known else "",
-                str(own.seeds),
-                said(part.verdict, part.cause),
-            ]
-            lines.append("| " + " | ".join(map(_cell, row)) + " |")
+        lines += ["| " + " | ".join(map(_cell, row)) + " |" for row in part_rows(own)]
     return [*lines, ""]
+
+
+def part_rows(own: ClaimVerdict) -> Iterator[list[str]]:
+    """Yield a row for each part of a claim: claim, what, bound, cells, reproduced, least, greatest, seeds, verdict."""
+    for part in own.parts:
+        known = [cell.ours for cell in part.cells if not math.isnan(cell.ours)]
+        bound = part.part.bound
+        unit = f" {bound.unit}" if bound.unit else ""
+        yield [
+            own.claim.id,
+            part.part.what,
+            bound.text,
+            str(len(part.cells)),
+            str(sum(cell.verdict is Verdict.REPRODUCED for cell in part.cells)),
+            f"{bound.show(min(known))}{unit}" if known else "",
+            f"{bound.show(max(known))}{unit}" if known else "",
+            str(own.seeds),
+            said(part.verdict, part.cause),
+        ]

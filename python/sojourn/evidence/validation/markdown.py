@@ -1,4 +1,7 @@
-"""Verdicts as Markdown, for documents: a summary, then every published figure beside ours."""
+"""Verdicts as tables: a summary, then each published value next to ours.
+
+Functions ending in `_rows` return text cells, the headings first, for CSV files; the others return Markdown.
+"""
 
 import math
 import statistics
@@ -12,7 +15,13 @@ _RIGHT: Final = "---:"
 
 
 def summary_table(summaries: Sequence[Summary]) -> str:
-    """Return the groups' table."""
+    """Return the table of the groups."""
+    headings, *rows = summary_rows(summaries)
+    return _table(headings, ("---", "---", *[_RIGHT] * 6), rows)
+
+
+def summary_rows(summaries: Sequence[Summary]) -> list[Sequence[str]]:
+    """Return the rows of :func:`summary_table`."""
     rows = [
         (
             s.quantity,
@@ -27,11 +36,17 @@ def summary_table(summaries: Sequence[Summary]) -> str:
         for s in summaries
     ]
     headings = ("quantity", "group", "rows", "coverage", "median bias", "median error", "90 % error", "sums within 1 %")
-    return _table(headings, ("---", "---", *[_RIGHT] * 6), rows)
+    return [headings, *rows]
 
 
 def totals_table(title: str, totals: Sequence[Total]) -> str:
-    """Return the table of a total; ``title`` says which rows are in it."""
+    """Return the table of a total; ``title`` names the rows that it counts."""
+    headings, *rows = totals_rows(title, totals)
+    return _table(headings, ("---", *[_RIGHT] * 6), rows)
+
+
+def totals_rows(title: str, totals: Sequence[Total]) -> list[Sequence[str]]:
+    """Return the rows of :func:`totals_table`."""
     rows = [
         (
             ", ".join(name for name in (total.kind, total.family) if name) or "all",
@@ -53,7 +68,7 @@ def totals_table(title: str, totals: Sequence[Total]) -> str:
         "90 % share error",
         "sums within 1 %",
     )
-    return _table(headings, ("---", *[_RIGHT] * 6), rows)
+    return [headings, *rows]
 
 
 def _nearest_rank(ascending: Sequence[float], share: float) -> float:
@@ -61,16 +76,27 @@ def _nearest_rank(ascending: Sequence[float], share: float) -> float:
 
 
 def values_table(judged: Sequence[Judged], linux: Mapping[int, Judged]) -> str:
-    """Return the table of every figure; ``linux`` has Linux's own of the same rows, by line, perhaps of none."""
+    """Return the table of every figure; ``linux`` has the results of Linux for the same rows, by line."""
+    headings, *rows = values_rows(judged, linux)
+    shown = []
+    last = ""
+    for name, *cells, verdict in rows:
+        shown.append(["" if name == last else name, *cells, f"**{verdict}**" if verdict == "differs" else verdict])
+        last = name
+    rules = ["---", "---", "---", _RIGHT, _RIGHT, "---", "---", *["---"] * (len(headings) - 7)]
+    return _table(headings, rules, shown)
+
+
+def values_rows(judged: Sequence[Judged], linux: Mapping[int, Judged]) -> list[Sequence[str]]:
+    """Return the rows of :func:`values_table`, each with the name of its published row."""
     rows = []
     for j in judged:
         other = linux.get(j.row.line)
         for place, value in enumerate(j.values):
-            first = place == 0
             own = other.values[place] if other else None
             rows.append(
                 (
-                    f"{j.row.rate_mbit:g} Mbit/s, {j.row.queue}{_more(j)}" if first else "",
+                    f"{j.row.rate_mbit:g} Mbit/s, {j.row.queue}{_more(j)}",
                     str(value.sender),
                     f"{value.figure.quantity}, {value.figure.unit}",
                     _number(value.published),
@@ -78,13 +104,12 @@ def values_table(judged: Sequence[Judged], linux: Mapping[int, Judged]) -> str:
                     f"{_number(value.low)} – {_number(value.high)}",
                     f"± {_number(value.noise)}",
                     *([_linux(own)] if linux else []),
-                    "agrees" if value.agrees else "**differs**",
+                    "agrees" if value.agrees else "differs",
                 )
             )
     headings = ["published row", "sender", "quantity", "published", "ours", "our central 95 %", "widened by"]
     headings += ["Linux", "verdict"] if linux else ["verdict"]
-    rules = ["---", "---", "---", _RIGHT, _RIGHT, "---", "---", *["---"] * (len(headings) - 7)]
-    return _table(headings, rules, rows)
+    return [headings, *rows]
 
 
 def _more(judged: Judged) -> str:

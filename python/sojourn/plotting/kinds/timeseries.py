@@ -62,7 +62,9 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         frames.append(band_table(lines, axes_of(cell)))
     several = max(len(cell.runs) for cell in cells) > 1
     said = " of one run of each cell; the bands span its seeds." if several else "."
-    caption = f"{' and '.join(names)} of table {options['table']} over time: means over {step:g} s{said}"
+    column = f"column{'s' if len(names) > 1 else ''} {' and '.join(names)} of the table {options['table']}"
+    titles = " and ".join(dict.fromkeys(str(of_column(options["table"], name)) for name in names))
+    caption = f"{titles} over time: {column}, averaged over {step:g} s{said}"
     caption += shaded(cells[0].runs[0].window())
     return Drawn(Sheet(parts), pl.concat(frames, how="diagonal"), caption)
 

@@ -1,0 +1,92 @@
+// "Run it here": a button below a figure of the site. The page's own simulator runs what the site's build ran and compares
+// each table, bit for bit. The simulator is in a script of its own, which the first press loads: from a disk, too.
+
+import { Client } from "./client.js";
+import { el } from "./dom.js";
+import { results } from "./results.js";
+
+const base = typeof document === "undefined" ? null : new URL(".", document.currentScript.src);
+let loaded = null;
+
+/** The simulator: its module and its worker, once. */
+function simulator() {
+  loaded ??= new Promise((resolve, reject) => {
+    globalThis.sojournModule = async ({ wasm, worker }) => {
+      try {
+        const packed = Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0));
+        const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+        const module = await WebAssembly.compile(await new Response(stream).arrayBuffer());
+        const address = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
+        // On pages from a disk the theme's search has a Worker of its own, which is a frame (assets/iframe-worker.js).
+        const Own = globalThis.NativeWorker ?? Worker;
+        resolve(new Client(() => new Own(address), module));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const onerror = () => reject(new Error("the simulator could not be loaded"));
+    document.head.append(el("script", { src: new URL("run-here-module.js", base).href, onerror }));
+  });
+  loaded.catch(() => (loaded = null));
+  return loaded;
+}
+
+/** What the comparison of two sets of digests says: whether they are equal, in a sentence. */
+export function compared(expected, found, version) {
+  const names = Object.keys(expected);
+  const differing = names.filter((name) => expected[name] !== found[name]);
+  if (!differing.length) return { equal: true, says: `The same bits as the build: all ${names.length} tables are equal.` };
+  return { equal: false, says: `These tables differ from those of the build (${version}): ${differing.join(", ")}.` };
+}
+
+function attach(place) {
+  const { version, playground, traces, runs } = JSON.parse(place.dataset.runs);
+  const button = el("button", { type: "button", class: "md-button" }, "Run it here");
+  const choice = el("select", { "aria-label": "The run" }, ...runs.map(({ name }, at) => el("option", { value: String(at) }, name)));
+  const status = el("p", { role: "status", class: "run-here-status" });
+  const output = el("div", { class: "run-here-output" });
+  const row = el("p", { class: "run-here-row" }, button, runs.length > 1 ? choice : null);
+  if (playground) row.append(el("a", { href: new URL(playground, base).href, target: "_blank" }, "Open in the playground"));
+  place.append(row, status, output);
+
+  button.onclick = async () => {
+    const own = runs[Number(choice.value) || 0];
+    button.disabled = true;
+    output.replaceChildren();
+    status.className = "run-here-status";
+    status.textContent = "Loading the simulator …";
+    let client;
+    try {
+      client = await simulator();
+      await client.ready;
+    } catch (error) {
+      status.textContent = `It does not run here: ${error.message}.`;
+      button.disabled = false;
+      return;
+    }
+    const scenario = own.traces.length ? { ...own.scenario, traces: own.traces.map((at) => traces[at]) } : own.scenario;
+    client.resolved(scenario, (said) => {
+      if (said.kind === "progress") {
+        status.textContent = `Running: ${said.passed.toFixed(0)} s simulated …`;
+        return;
+      }
+      if (said.kind === "read") return;
+      button.disabled = false;
+      if (said.kind !== "done") {
+        const why = said.errors?.map(({ message }) => message).join("; ") ?? said.message ?? "another run began";
+        status.textContent = `It does not run here: ${why}.`;
+        return;
+      }
+      const { equal, says } = compared(own.digests, said.result.digests, version);
+      status.classList.add(equal ? "run-here-equal" : "run-here-differs");
+      status.textContent = `${equal ? "✓" : "✗"} ${says} It took ${(said.took / 1000).toFixed(1)} s.`;
+      output.append(...results([{ letter: "A", result: said.result }]));
+    });
+  };
+}
+
+if (typeof document !== "undefined") {
+  const begin = () => document.querySelectorAll(".run-here[data-runs]").forEach(attach);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", begin);
+  else begin();
+}
