@@ -145,9 +145,11 @@ fn controls() -> String {
         };
         let (name, what, source) = (info.name, info.summary, info.source);
         let page = format!("[`{name}`](reference/controls/{name}.md)");
-        let codepoint = needs.codepoint;
-        text +=
-            &format!("| {page} | {what} | {source} | {asks} | {codepoint} | {also} | {echoes} |\n");
+        let codepoint = needs.codepoint.to_string();
+        let cells = [&page, what, source, asks, &codepoint, also, echoes];
+        text += "| ";
+        text += &cells.join(" | ");
+        text += " |\n";
     }
     text
 }

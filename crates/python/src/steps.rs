@@ -144,7 +144,7 @@ impl Steps {
     #[new]
     #[pyo3(signature = (scenario, flow, *, ecn = false))]
     fn new(py: Python<'_>, scenario: &Scenario, flow: &str, ecn: bool) -> PyResult<Self> {
-        let mut own = (**scenario.resolved()).clone();
+        let mut own = (*scenario.resolved()).clone();
         let label = own.id();
         let names: Vec<String> = own.flows.iter().map(|flow| flow.name.clone()).collect();
         let Some(index) = names.iter().position(|name| name == flow) else {
