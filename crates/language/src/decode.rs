@@ -182,6 +182,19 @@ impl Fields {
     }
 }
 
+/// What to write for a key that is right in another place: in a table of this section, or without its quotes.
+fn elsewhere(section: &Section, key: &str) -> Option<String> {
+    if key.split_once('.').is_some_and(|(first, _)| section.index(first).is_some()) {
+        return Some(format!("write the path without quotes: {key}"));
+    }
+    section.keys.iter().find_map(|own| match own.ty {
+        Ty::Table(inner) if inner.index(key).is_some() => {
+            Some(format!("{key} is a key of [{0}]: {0}.{key}", own.name))
+        }
+        _ => None,
+    })
+}
+
 /// Decodes a table by a section's keys.
 pub(crate) fn decode(
     section: &'static Section,
@@ -192,13 +205,14 @@ pub(crate) fn decode(
     for entry in &table.entries {
         if section.index(&entry.key).is_none() {
             diagnostics.push(renamed::key(section, entry).unwrap_or_else(|| {
-                entry
-                    .key_place
-                    .says(
-                        DiagnosticKind::Key,
-                        format!("unknown key \"{}\" in {}", entry.key, section.name),
-                    )
-                    .nearest(&entry.key, section.keys.iter().map(|k| k.name), "keys")
+                let unknown = entry.key_place.says(
+                    DiagnosticKind::Key,
+                    format!("unknown key \"{}\" in {}", entry.key, section.name),
+                );
+                if let Some(help) = elsewhere(section, &entry.key) {
+                    return unknown.help(help);
+                }
+                unknown.nearest(&entry.key, section.keys.iter().map(|k| k.name), "keys")
             }));
         }
     }

@@ -86,6 +86,11 @@ const WRONG: &[(&str, &str, &str)] = &[
     ("not TOML", "name = \"test\"", "name = \"test"),
     ("a key twice", "rtt = \"20ms\"", "rtt = \"20ms\"\nrtt = \"30ms\""),
     ("unknown key", "rtt = \"20ms\"", "rrt = \"20ms\""),
+    (
+        "a path in quotes",
+        "\"pie\" = { hop.bottleneck.down.qdisc",
+        "\"pie\" = { \"hop.bottleneck.down.qdisc\"",
+    ),
     ("unknown key far from any", "rtt = \"20ms\"", "colour = \"blue\""),
     ("unknown section", "[[event]]", "[[evnet]]"),
     (
@@ -300,6 +305,12 @@ fn a_wrong_override_is_shown_as_it_was_typed() {
             Ok(()) => experiment.plan(&FewWords, 100).unwrap_err().to_string(),
         }
     };
+    assert_eq!(
+        wrong("duration=2s"),
+        "--set:1:1: unknown key \"duration\" in the file\n  \
+         1 | duration=2s\n    | ^^^^^^^^\n\
+         help: duration is a key of [experiment]: experiment.duration"
+    );
     assert_eq!(
         wrong("hop.botleneck.rate=20mbit"),
         "--set:1:5: there is no hop called \"botleneck\" to set anything of\n  \

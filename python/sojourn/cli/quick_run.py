@@ -23,7 +23,6 @@ from sojourn.core.scenario import Scenario
 from sojourn.core.store.atomic import write_file
 from sojourn.errors import ExperimentError, Interrupted, UsageError
 from sojourn.experiments.experiment import Experiment, parse
-from sojourn.interop.qlog import export_runs
 from sojourn.plotting.draw import terminal
 from sojourn.plotting.draw.series import binned_flows, queue_line
 from sojourn.plotting.draw.terminal import Line
@@ -64,7 +63,11 @@ def quick_run(
     if save is not None:
         _save(save, asked, settings)
     runs = _run(experiment, engine=engine, pcap=pcap, snap_len=snap_len)
-    files = [] if qlog is None else export_runs(((run.label, run) for run in runs), qlog)
+    files = []
+    if qlog is not None:
+        from sojourn.interop.qlog import export_runs
+
+        files = export_runs(((run.label, run) for run in runs), qlog)
     found = cells.group(runs)
     facts = [facts_of(cell) for cell in found]
     if as_json:

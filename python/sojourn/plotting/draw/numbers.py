@@ -17,12 +17,11 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from sojourn.plotting.draw.style import FAINT, INK
 from sojourn.plotting.draw.text import harmless
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
@@ -55,6 +54,8 @@ class _Arrays:
 
     def exact(self, values: "np.ndarray[Any, Any]") -> dict[str, Any]:
         """Return where an array is whose numbers have 24 bits; of a grid its beginning, its step and its length."""
+        import numpy as np  # noqa: PLC0415 - charts in a terminal need no arrays
+
         if len(values) > 2:  # noqa: PLR2004 - two points are no grid
             step = (values[-1] - values[0]) / (len(values) - 1)
             grid = values[0] + step * np.arange(len(values))
@@ -64,6 +65,8 @@ class _Arrays:
 
     def close(self, values: "np.ndarray[Any, Any]") -> dict[str, Any]:
         """Return where an array is whose numbers are kept with eleven bits."""
+        import numpy as np  # noqa: PLC0415 - charts in a terminal need no arrays
+
         top = float(np.nanmax(np.abs(values), initial=0.0))
         # A mean's last bit depends on how many threads added it up; six digits are more than eleven bits need.
         scale = float(f"{top / _MOST:.6g}") if top else 1.0
@@ -108,6 +111,8 @@ def numbers_of(figure: "Figure") -> str:
 
 
 def _axes(axes: "Axes", arrays: _Arrays, per_pixel: float, height: float) -> dict[str, Any]:
+    import numpy as np  # noqa: PLC0415 - charts in a terminal need no arrays
+
     box = axes.get_window_extent()
     own: dict[str, Any] = {
         "box": [
@@ -185,6 +190,8 @@ def _categories(axes: "Axes") -> list[list[object]]:
 
 
 def _line(line: "Line2D", arrays: _Arrays) -> dict[str, Any] | None:
+    import numpy as np  # noqa: PLC0415 - charts in a terminal need no arrays
+
     x = np.asarray(line.get_xdata(orig=True), dtype=float)
     y = np.asarray(line.get_ydata(orig=True), dtype=float)
     if not len(x) or line.get_marker() in {"_", "|"}:

@@ -15,7 +15,6 @@ from typing import Final
 
 from sojourn.core.extensions import Registry
 from sojourn.errors import UsageError
-from sojourn.runner.executors import processes
 from sojourn.runner.executors.dispatch import dispatch
 from sojourn.runner.executors.workers import Asked, Workers
 
@@ -81,7 +80,11 @@ def here(words: str | None, threads: int) -> int | None:
     if words is None:
         return threads
     name, place = parts(words)
-    return processes.count(place, threads) if name == "processes" else None
+    if name != "processes":
+        return None
+    from sojourn.runner.executors import processes  # noqa: PLC0415 - a pool takes longer to import than short runs
+
+    return processes.count(place, threads)
 
 
 __all__ = ["EXECUTORS", "Asked", "Opens", "Workers", "dispatch", "here", "opened", "parts"]
