@@ -221,6 +221,17 @@ def test_a_report_of_one_scenario_has_the_claims_on_it_and_no_others(tmp_path: P
     assert all(re.search(rf"^{name} ", every, re.MULTILINE) for name in [*here, *elsewhere])
 
 
+def test_a_folder_of_summaries_has_a_report_without_pictures(tmp_path: Path) -> None:
+    folder = tmp_path / "summaries"
+    command("run", "l4s-tests/s7", "--seeds", "2", "--keep", "summary", "-o", str(folder), "-q", "--only", "rtt=20ms")
+    command("report", str(folder))
+    html, markdown = ((folder / name).read_text() for name in ("report.html", "report.md"))
+    assert "The folder keeps summaries of these runs" in html
+    assert "are not drawn: the folder has no tables over time of them" in html
+    assert "are not drawn" in markdown
+    assert not [part for part in html.split("<figure ")[1:] if "<svg" in part]
+
+
 def test_a_page_of_many_cells_draws_some_and_folds_the_others(tmp_path: Path) -> None:
     file = tmp_path / "many.toml"
     file.write_text(
@@ -237,7 +248,7 @@ def test_a_page_of_many_cells_draws_some_and_folds_the_others(tmp_path: Path) ->
     drawn = [part for part in html.split("<figure ")[1:] if "<svg" in part]
     assert (len(drawn), html.count("<figure ")) == (24, 30)
     assert all(any(f"{label}" in part for part in drawn) for label in ("2mbit", "7mbit", "10ms", "14ms"))
-    assert "6 cells are not drawn: <code>--panels 30</code> draws all" in html
+    assert "6 of 30 cells are not drawn: --panels 30 draws all" in html
     # Every cell's command is on the page, and every link of the table leads somewhere.
     anchors = re.findall(r'<td class="text"><b class="of-scenario">[^<]*</b><a href="#([^"]+)"', html)
     assert len(anchors) == 30

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 
 PANELS: Final = 24
 """Cells that a page draws unless more are asked for: a second of computing, half a screen and 0.1 MB each."""
+
+BAND_SEEDS: Final = 20
+"""Seeds that a panel's band spans at most: the tables of each are read to draw it."""
 
 _FEW: Final = 8
 """Below this many panels a pool of processes costs more than it gains."""
@@ -88,7 +91,9 @@ class ScenarioView:
     """The cell that it is drawn of; empty where there is only one."""
     axes: str
     drawn: str
-    """What the panels show."""
+    """What the panels show, or why there are none."""
+    hidden: str
+    """Why some cells have no panel, and the option that draws them; empty if each has one."""
     checks: Sequence[Tally]
     claims: Sequence[ClaimView]
     """Those on it; none where no report says anything of it."""
@@ -252,8 +257,14 @@ _READING: Final = (
 )
 
 
-def _chosen(found: Sequence[Cell], panels: int) -> set[str]:
-    """Return the keys of the cells that are drawn: all, or of each scenario its part of so many."""
+def _has_series(cell: Cell) -> bool:
+    """Return whether its runs were stored with tables over time."""
+    return all("flows" in run.tables for run in cell.runs[:BAND_SEEDS])
+
+
+def _chosen(cells: Sequence[Cell], panels: int) -> set[str]:
+    """Return the keys of the cells to draw: all with tables over time, or of each scenario its part of these panels."""
+    found = [cell for cell in cells if _has_series(cell)]
     if len(found) <= panels:
         return {cell.key for cell in found}
     chosen: set[str] = set()
@@ -284,7 +295,9 @@ def _draw(
     again: Experiments,
 ) -> list[CellView]:
     """Draw those cells of one scenario that are chosen, on the same scales."""
-    panels = [panel_of(cell) for cell in own if cell.key in chosen]
+    panels = [panel_of(replace(cell, runs=cell.runs[:BAND_SEEDS])) for cell in own if cell.key in chosen]
+    if not panels:
+        return [_cell(cell, ("", ""), folder, columns, again) for cell in own]
     scales = panel.Scales.over(panels)
     if processes > 1 and len(panels) >= _FEW:
         with ProcessPoolExecutor(processes) as pool:
@@ -359,6 +372,7 @@ def _scenario(
         topology_of=own[0].title if len(own) > 1 else "",
         axes=", ".join(axis for axis, labels in axes.items() if len(labels) > 1),
         drawn=_drawn(own),
+        hidden=_hidden(own, sum(not view.panel for view in views)),
         checks=tally(run for cell in own for run in cell.runs),
         claims=[
             ClaimView(v.claim.id, v.claim.finding, v.claim.published, ours(v), said(v.verdict, v.cause))
@@ -375,7 +389,21 @@ def _what(scenario: Scenario, axes: dict[str, list[str]]) -> str:
     return f"{text} One cell for each combination of {' and '.join(varied)}." if varied else text
 
 
+def _hidden(own: Sequence[Cell], hidden: int) -> str:
+    if not hidden:
+        return ""
+    cells = f"{hidden} of {_count(len(own), 'cell')} {'is' if hidden == 1 else 'are'} not drawn"
+    if any(not _has_series(cell) for cell in own):
+        return f"{cells}: the folder has no tables over time of them (--keep series stores them)"
+    return f"{cells}: --panels {len(own)} draws all"
+
+
 def _drawn(own: Sequence[Cell]) -> str:
+    if not any(map(_has_series, own)):
+        return (
+            "The folder keeps summaries of these runs, without tables over time, so nothing is drawn. "
+            "Run them into another folder with --keep series to see them over time."
+        )
     step = step_of(own[0].scenario.seconds)
     seeds = {len(cell.runs) for cell in own}
     text = (
@@ -385,7 +413,10 @@ def _drawn(own: Sequence[Cell]) -> str:
         "The measuring window is shaded."
     )
     if max(seeds) > 1:
-        text += f" The lines are those of the first seed; the bands span all {_several(seeds)}."
+        spanned = (
+            f"the first {BAND_SEEDS} of {_several(seeds)}" if max(seeds) > BAND_SEEDS else f"all {_several(seeds)}"
+        )
+        text += f" The lines are those of the first seed; the bands span {spanned}."
     return text
 
 
