@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from sojourn.core.cells import group
+from sojourn.core.run import columns
 from sojourn.errors import SojournError
 from sojourn.explore.catalogue import Catalogue, Revision
 from sojourn.plotting import labels as naming
@@ -22,6 +23,9 @@ from sojourn.views.summary_table import Asked
 
 _MOST_KEPT: Final = 32
 """Expressions whose values are kept: of 10 000 runs about four megabytes each."""
+
+_TOGETHER: Final = 64
+"""Runs that are measured at a time: the page waits for that many."""
 
 _PAUSE_S: Final = 0.15
 """A page is told so often of what was measured."""
@@ -62,16 +66,16 @@ class Measuring:
         rows: list[tuple[int, str, float | None]] = []
         wrong: dict[str, int] = {}
         told = time.monotonic()
-        for done, index in enumerate(wanted, 1):
-            name = revision.name(index)
-            found = kept.get(name)
-            if found is None:
-                found = kept[name] = self._measured(name, expression, label.scale)
-            if found.wrong:
-                wrong[found.wrong] = wrong.get(found.wrong, 0) + 1
-            rows += [(index, of, value) for of, value in found.of]
+        for first in range(0, len(wanted), _TOGETHER):
+            part = {index: revision.name(index) for index in wanted[first : first + _TOGETHER]}
+            kept |= self._measured([name for name in part.values() if name not in kept], expression, label.scale)
+            for index, name in part.items():
+                found = kept[name]
+                if found.wrong:
+                    wrong[found.wrong] = wrong.get(found.wrong, 0) + 1
+                rows += [(index, of, value) for of, value in found.of]
             if time.monotonic() - told > _PAUSE_S:
-                yield {"rows": rows, "done": done}
+                yield {"rows": rows, "done": first + len(part)}
                 rows, told = [], time.monotonic()
         yield {"rows": rows, "done": len(wanted), "wrong": [{"why": why, "runs": n} for why, n in wrong.items()]}
 
@@ -84,15 +88,25 @@ class Measuring:
                 self._kept.popitem(last=False)
             return kept
 
-    def _measured(self, name: str, expression: str, scale: float) -> Values:
+    def _measured(self, names: Sequence[str], expression: str, scale: float) -> dict[str, Values]:
+        """Return the values of these runs; those of a cell are measured together, unless one of them has a fault."""
+        found: dict[str, Values] = {}
         try:
-            run = Run.stored(self._catalogue.record(name))
-            (cell,) = group([run])
-            asked = Asked(expression, expression, names_queue=False).of(cell)
-            values = run.measure([own for _, own in asked])
+            runs = [Run.stored(self._catalogue.record(name)) for name in names]
+            of_run = {id(run): name for run, name in zip(runs, names, strict=True)}
+            for cell in group(runs):
+                asked = Asked(expression, expression, names_queue=False).of(cell)
+                measured = columns(cell.runs, [own for _, own in asked])
+                for place, run in enumerate(cell.runs):
+                    pairs = zip(asked, measured, strict=True)
+                    found[of_run[id(run)]] = Values(
+                        [(of, _plain(own.numbers[place] * scale)) for (of, _), own in pairs]
+                    )
         except SojournError as error:
-            return Values((), error.message)
-        return Values([(of, _plain(value * scale)) for (of, _), value in zip(asked, values, strict=True)])
+            if len(names) == 1:
+                return {names[0]: Values((), error.message)}
+            return {name: own for one in names for name, own in self._measured([one], expression, scale).items()}
+        return found
 
 
 def _plain(value: float) -> float | None:
