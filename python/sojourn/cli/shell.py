@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -18,6 +18,10 @@ from sojourn.cli import complete
 from sojourn.cli.options import Quiet, SnapLen, Verbose
 from sojourn.cli.program import WithProgram, command_of
 from sojourn.errors import UsageError
+
+if TYPE_CHECKING:
+    from sojourn.quick.line import Way
+    from sojourn.views.run import Run
 
 _TIMED_OUT: Final = 124
 """The status of a command that ran longer than the run may be, as timeout(1) gives it."""
@@ -109,16 +113,17 @@ def shell(
     wants_status = bool(program) if status is None else status
     program = program or [os.environ.get("SHELL", "/bin/sh")]
     asked: dict[str, Any] = {
-        "servers": [_words("--server", text) for text in server or []],
+        "servers": [words_of("--server", text) for text in server or []],
         "control": cc,
         "ecn": ecn,
         "offload": offload,
         "spin": spin,
     }
-    raise typer.Exit(_run(line, program, asked, output, save, pcap=pcap, snap_len=snap_len, shows=wants_status))
+    raise typer.Exit(run_on(line, program, asked, output, save, pcap=pcap, snap_len=snap_len, shows=wants_status))
 
 
-def _words(option: str, text: str) -> list[str]:
+def words_of(option: str, text: str) -> list[str]:
+    """Return the words of an option that is a command."""
     try:
         words = shlex.split(text)
     except ValueError as error:
@@ -148,8 +153,8 @@ def _control(words: Sequence[str], program: Sequence[str], pid: int | None) -> N
     say(" ".join(words))
 
 
-def _run(
-    line: Any,  # noqa: ANN401 - a class that is imported when it is needed
+def run_on(
+    line: "Way",
     program: Sequence[str],
     asked: dict[str, Any],
     output: Path,
@@ -167,16 +172,16 @@ def _run(
     from sojourn.cli.status_line import StatusLine
     from sojourn.cli.tables import print_summary
     from sojourn.core import cells
-    from sojourn.core.run import Run
     from sojourn.core.store import Folder
     from sojourn.experiments.experiment import parse
     from sojourn.quick.asked import FILE
     from sojourn.runner.runs import run_keys
+    from sojourn.views.run import Run
 
     engine = "live"
     base = parse(line.toml(), FILE, settings=[], engine=engine, plugins=[]).run_keys[0]
     snap = snap_length(snap_len, pcap=pcap)
-    _check_control(asked["control"])
+    _check_control(asked.get("control"))
     command = line.command(program)
     with ExitStack() as stack:
         store = stack.enter_context(Folder.create(output, version=_core.version(engine), command=command))
@@ -268,7 +273,7 @@ def _ignored_interrupts() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _save(path: Path, line: Any, run: Any, command: str) -> None:  # noqa: ANN401 - imported when they are needed
+def _save(path: Path, line: "Way", run: "Run", command: str) -> None:
     """Write what was seen as an experiment."""
     import polars as pl
 

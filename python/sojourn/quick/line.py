@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,22 +18,22 @@ _INTERVAL: Final = "100ms"
 """Between two rows of the tables."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A bottleneck with a base RTT; everything is text as the user wrote it, and is judged as a file would be."""
+class Way(ABC):
+    """What lies between the two hosts; everything is text as the user wrote it, and is judged as a file would be."""
 
-    rate: str
-    rtt: str
-    qdisc: str
-    up: str | None = None
-    """The rate of the way up; the same as down if None."""
-    up_qdisc: str | None = None
-    """The queue of the way up; the same as down if None."""
-    longest: str = "21600s"
+    longest: str
     """When the run ends at the latest."""
 
+    @abstractmethod
+    def hops(self) -> list[dict[str, object]]:
+        """Return the tables of the hops, in the order in which packets to the client pass them."""
+
+    @abstractmethod
+    def command(self, program: Sequence[str]) -> str:
+        """Return the command that runs a program on it."""
+
     def toml(self) -> str:
-        """Return the experiment of the line, with a flow that gives way to those of the program."""
+        """Return its experiment, with a flow that gives way to those of the program."""
         return self._experiment(self.longest, [{"name": "program", "cc": "cubic"}])
 
     def of_run(self, scenario: Scenario, changes: Sequence[tuple[float, str]]) -> str:
@@ -54,18 +55,36 @@ class Line:
     def _experiment(
         self, duration: str, flows: Sequence[Mapping[str, object]], events: Sequence[Mapping[str, object]] = ()
     ) -> str:
-        down = {"rate": self.rate, "qdisc": self.qdisc}
-        up = {"rate": self.up or self.rate, "qdisc": self.up_qdisc or self.qdisc}
         return document.toml(
             name=NAME,
             duration=duration,
             warmup="0s",
             sample_interval=_INTERVAL,
             ping=False,
-            hop=[{"name": HOP, "down": down, "up": up, "rtt": self.rtt}],
+            hop=self.hops(),
             flow=list(flows),
             event=list(events) or None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Line(Way):
+    """A bottleneck with a base RTT."""
+
+    rate: str
+    rtt: str
+    qdisc: str
+    up: str | None = None
+    """The rate of the way up; the same as down if None."""
+    up_qdisc: str | None = None
+    """The queue of the way up; the same as down if None."""
+    longest: str = "21600s"
+
+    def hops(self) -> list[dict[str, object]]:
+        """Return the bottleneck."""
+        down = {"rate": self.rate, "qdisc": self.qdisc}
+        up = {"rate": self.up or self.rate, "qdisc": self.up_qdisc or self.qdisc}
+        return [{"name": HOP, "down": down, "up": up, "rtt": self.rtt}]
 
     @property
     def words(self) -> list[str]:
