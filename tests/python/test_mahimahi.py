@@ -38,7 +38,10 @@ def test_each_shell_is_a_hop_the_outermost_first() -> None:
             ["--uplink-queue=codel", "--uplink-queue-args=packets=9, target=5, interval=100"],
             "codel limit 9 target 5ms interval 100ms noecn",
         ),
-        (["--uplink-queue=pie", "--uplink-queue-args=packets=9,qdelay_ref=20,max_burst=150"], "pie limit 9 target 20ms"),
+        (
+            ["--uplink-queue=pie", "--uplink-queue-args=packets=9,qdelay_ref=20,max_burst=150"],
+            "pie limit 9 target 20ms",
+        ),
         (["--meter-all"], "pfifo limit 1000000"),
     ],
 )
