@@ -1,7 +1,7 @@
 """Compares known-results/pam-2025 with the bed's cells, build by build; writes the file and the page of findings.
 
 tools/pam_2025.py             # all variants, some ten minutes on two cores
-tools/pam_2025.py --only bed  # one variant anew; the others stay as the file has them
+tools/pam_2025.py --only bed  # one variant again; the others stay as the file has them
 
 A variant is today's build with other stacks. The prediction by build 79a184b is part of the bed's table and is never
 run again.

@@ -274,6 +274,9 @@ pub enum SlowStart {
     /// Deliveries that do not double any more (draft-chung-ccwg-search, version 3.0).
     #[serde(rename = "search")]
     Search,
+    /// As the first, three times a round trip until a queue is built (draft-kazuho-ccwg-rapid-start).
+    #[serde(rename = "rapid-start")]
+    RapidStart,
 }
 
 impl SlowStart {
@@ -283,6 +286,7 @@ impl SlowStart {
             Self::Standard => "standard",
             Self::HyStartPlusPlus => "hystart++",
             Self::Search => "search",
+            Self::RapidStart => "rapid-start",
         }
     }
 }

@@ -131,6 +131,17 @@ impl CongestionControl for PluginControl {
     // The interface has no word for it: a plugin that ends slow start by itself still does.
     fn leave_slow_start_to_others(&mut self) {}
 
+    // Nor for this: its reductions are proportional.
+    fn reduce(
+        &mut self,
+        _view: &View,
+        _control: &mut Control,
+        _delivered: u32,
+        _lost: u32,
+    ) -> bool {
+        false
+    }
+
     fn wants_segment_state(&self) -> bool {
         self.entry.table.wants_segment_state
     }

@@ -1,4 +1,4 @@
-//! A run that Python advances step by step while it steers one flow's window and pacing: what `sojourn.gym` stands on.
+//! A run that Python advances step by step while it steers one flow's window and pacing, for `sojourn.gym`.
 //!
 //! The flow's congestion control is [`Steered`]: it applies the orders that Python gave last, at each ACK, and sums up what the
 //! ACKs since the last step said. Python reads this sum after each step.
@@ -128,7 +128,7 @@ impl CongestionControl for Steered {
 /// window after the last ACK; payload bytes delivered since the start; whether the run is over.
 type Observed = (f64, u64, u64, u64, u32, f64, f64, f64, u32, u32, u64, bool);
 
-/// A run under way, of which Python steers one flow. It belongs to the thread that made it.
+/// A run under way; Python steers one of its flows. It belongs to the thread that made it.
 #[pyclass(module = "sojourn._core", unsendable)]
 pub struct Steps {
     // In a box: its cache lines are aligned to 64 bytes, as no object of Python is.
@@ -169,7 +169,7 @@ impl Steps {
         Ok(Self { simulation: Box::new(simulation), board, flow: index, label })
     }
 
-    /// Advances the run by so many nanoseconds, the flow having a window of `window` segments and, where it is given, a pacing rate in
+    /// Advances the run by `nanoseconds`, the flow having a window of `window` segments and, where it is given, a pacing rate in
     /// bit/s of payload; returns what has been observed. The orders hold from the next ACK on.
     #[pyo3(signature = (nanos, window = None, pacing = None))]
     fn step(

@@ -140,7 +140,7 @@ class Environment(gymnasium.Env[npt.NDArray[np.float32], npt.NDArray[np.float32]
         Override it for another one.
 
         Args:
-            step: what the step said.
+            step: the observation of the step.
             rate: goodput over the link's rate.
         """
         delay = step.min_rtt / step.rtt if step.rtt > 0 else 1.0

@@ -1,7 +1,7 @@
 """The parts of one cell: what its tested flows got, what they made others wait, and what they left to them.
 
 Everything is compared with what the path could carry in the window, taken from the run itself: the payload that all
-flows got, over the utilisation of the queue. So a path whose rate varies, loses or shares with UDP needs no second
+flows got, over the utilisation of the queue. So a path that varies, loses or shares with UDP needs no second
 description. What loads the path without answering (UDP) is nobody's share: its part is taken off before the rest is
 divided.
 

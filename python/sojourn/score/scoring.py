@@ -63,7 +63,7 @@ class Score:
 
     @property
     def failures(self) -> Sequence[Verdict]:
-        """The cells whose run did not end."""
+        """The cells with a run that did not end."""
         return [verdict for verdict in self.verdicts if verdict.failed]
 
     def json(self) -> dict[str, Any]:

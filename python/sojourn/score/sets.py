@@ -13,7 +13,7 @@ SETS: Final = ("train", "test", "found")
 """To evolve on; to test on once; and what a search found hard for the controls of Sojourn."""
 
 TESTED: Final = "tested"
-"""The flow whose control is scored."""
+"""The flow with the scored control."""
 
 
 def read(

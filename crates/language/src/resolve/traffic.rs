@@ -207,6 +207,7 @@ impl Resolver<'_> {
             slow_start: table.text("slow_start").map(|kind| match kind {
                 "hystart++" => SlowStart::HyStartPlusPlus,
                 "search" => SlowStart::Search,
+                "rapid-start" => SlowStart::RapidStart,
                 _ => SlowStart::Standard,
             }),
             rate_limited_increase: table.bool("rate_limited_increase").unwrap_or(false),

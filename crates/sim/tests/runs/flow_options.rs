@@ -310,6 +310,21 @@ fn slow_starts_that_end_in_time() {
     assert!(goodput > 17.5e6, "{goodput}");
 }
 
+/// Rapid Start overshoots further than plain slow start where the queue is built within a round, and loses more: and still its first
+/// reduction ends near half of the 504 that path and queue hold, so that the link stays full.
+#[test]
+fn rapid_start_converges_on_what_path_and_queue_hold() {
+    let [widest, lost, goodput] = begun_by("rapid-start", 331);
+    let [plain_widest, plain_lost, plain_goodput] = begun_by("standard", 331);
+    assert!(widest > plain_widest && lost > plain_lost, "{widest} {plain_widest} {lost}");
+    assert!(goodput >= plain_goodput, "{goodput} {plain_goodput}");
+    let hop = "rate = \"20mbit\"\nrtt = \"100ms\"\nqdisc = \"pfifo limit 331\"";
+    let run = run(&experiment("", hop, "cc = \"reno\"\nslow_start = \"rapid-start\""));
+    let expression = Expression::parse("min(cwnd, a) over last 3s").expect("an expression");
+    let least = expression.evaluate(&Frame::new(&run)).expect("a value").value.number;
+    assert!((0.85 * 252.0..1.15 * 252.0).contains(&least), "{least}");
+}
+
 /// Reno has plain slow start by itself.
 #[test]
 fn standard_slow_start_is_renos_own() {

@@ -123,6 +123,11 @@ impl CongestionControl for AnyCongestionControl {
     }
 
     #[inline]
+    fn reduce(&mut self, view: &View, control: &mut Control, delivered: u32, lost: u32) -> bool {
+        each!(self, c => c.reduce(view, control, delivered, lost))
+    }
+
+    #[inline]
     fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32) {
         each!(self, c => c.cong_avoid(view, control, acked));
     }

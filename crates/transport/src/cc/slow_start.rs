@@ -1,14 +1,16 @@
 //! Slow start as a part of its own: how the window grows below its threshold, and what ends it before a loss does.
 //!
 //! CUBIC holds HyStart as Linux has it. Any control whose growth the stack calls for can be given another
-//! ([`Kind`], [`WithSlowStart`](super::WithSlowStart)): plain slow start, HyStart++, SEARCH.
+//! ([`Kind`], [`WithSlowStart`](super::WithSlowStart)): plain slow start, HyStart++, SEARCH, Rapid Start.
 //!
 //! A further kind is a file in `slow_start/`, and a variant here.
 
 mod hystart_plus_plus;
+mod rapid_start;
 mod search;
 
 pub use hystart_plus_plus::HyStartPlusPlus;
+pub use rapid_start::RapidStart;
 pub use search::Search;
 
 use super::hystart::{Exit, HyStart};
@@ -24,6 +26,8 @@ pub enum Kind {
     HyStartPlusPlus,
     /// draft-chung-ccwg-search, version 3.0.
     Search,
+    /// draft-kazuho-ccwg-rapid-start.
+    RapidStart,
 }
 
 /// How a flow goes through slow start.
@@ -37,6 +41,8 @@ pub enum SlowStart {
     HyStartPlusPlus(HyStartPlusPlus),
     /// As the first, until SEARCH finds that deliveries do not double any more.
     Search(Box<Search>),
+    /// Growth by Rapid Start, which also rules the reduction that ends it.
+    RapidStart(RapidStart),
 }
 
 impl From<Kind> for SlowStart {
@@ -45,6 +51,7 @@ impl From<Kind> for SlowStart {
             Kind::Standard => Self::Classic,
             Kind::HyStartPlusPlus => Self::HyStartPlusPlus(HyStartPlusPlus::new()),
             Kind::Search => Self::Search(Box::new(Search::new())),
+            Kind::RapidStart => Self::RapidStart(RapidStart::default()),
         }
     }
 }
@@ -57,6 +64,7 @@ impl SlowStart {
             Self::HyStart(hystart) => hystart.restart(view),
             Self::HyStartPlusPlus(plus) => plus.restart(view),
             Self::Search(search) => search.restart(view),
+            Self::RapidStart(rapid) => rapid.restart(view),
         }
     }
 
@@ -71,6 +79,7 @@ impl SlowStart {
                 acked
             }
             Self::HyStartPlusPlus(plus) => plus.growth(control, acked),
+            Self::RapidStart(rapid) => rapid.growth(view, acked),
         };
         control.slow_start(counted)
     }
@@ -95,6 +104,10 @@ impl SlowStart {
                 search.on_ack(view, control, rtt_us);
                 false
             }
+            Self::RapidStart(rapid) => {
+                rapid.on_ack(view, control, rtt_us);
+                false
+            }
         };
         if ends {
             control.ssthresh = control.cwnd;
@@ -105,7 +118,9 @@ impl SlowStart {
     pub fn exit(&self) -> Option<Exit> {
         match self {
             Self::HyStart(hystart) => hystart.found(),
-            Self::Classic | Self::HyStartPlusPlus(_) | Self::Search(_) => None,
+            Self::Classic | Self::HyStartPlusPlus(_) | Self::Search(_) | Self::RapidStart(_) => {
+                None
+            }
         }
     }
 }

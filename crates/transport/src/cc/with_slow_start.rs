@@ -47,7 +47,28 @@ impl CongestionControl for WithSlowStart {
     }
 
     fn ssthresh(&mut self, view: &View, control: &Control) -> u32 {
+        if let SlowStart::RapidStart(rapid) = &mut self.slow_start
+            && !rapid.is_over()
+        {
+            // What the control would leave; its own memory of the cut is made when the reduction is over.
+            let left = self.control.clone().ssthresh(view, control);
+            if rapid.begin(control, left) {
+                return left;
+            }
+        }
         self.control.ssthresh(view, control)
+    }
+
+    fn reduce(&mut self, view: &View, control: &mut Control, delivered: u32, lost: u32) -> bool {
+        if let SlowStart::RapidStart(rapid) = &mut self.slow_start
+            && let Some(window) = rapid.reduce(delivered, lost)
+        {
+            control.cwnd = window;
+            // Where the reduction ends.
+            control.ssthresh = window;
+            return true;
+        }
+        self.control.reduce(view, control, delivered, lost)
     }
 
     fn ecn(&self) -> EcnRequirements {
@@ -113,6 +134,17 @@ impl CongestionControl for WithSlowStart {
     }
 
     fn set_state(&mut self, view: &View, control: &mut Control, state: CaState) {
+        if let SlowStart::RapidStart(rapid) = &mut self.slow_start {
+            match state {
+                CaState::Loss => rapid.give_up(),
+                CaState::Open | CaState::Disorder => {
+                    if let Some(cwnd) = rapid.end() {
+                        self.control.ssthresh(view, &Control { cwnd, ..control.clone() });
+                    }
+                }
+                CaState::Cwr | CaState::Recovery => {}
+            }
+        }
         self.control.set_state(view, control, state);
     }
 
@@ -129,6 +161,10 @@ impl CongestionControl for WithSlowStart {
         match &self.slow_start {
             SlowStart::Classic | SlowStart::HyStart(_) => {}
             SlowStart::HyStartPlusPlus(plus) => out("hystart_phase", f64::from(plus.phase())),
+            SlowStart::RapidStart(rapid) => {
+                let grows = if rapid.is_over() { 0 } else { rapid.growth(view, 1) + 1 };
+                out("rapid_start", f64::from(grows));
+            }
             SlowStart::Search(search) => {
                 out("search", f64::from(u8::from(search.is_over())));
                 out("search_missing", search.missing().unwrap_or(f64::NAN));

@@ -118,7 +118,10 @@ impl Sender {
     /// Proportional rate reduction: the window that lets this ACK send its share (`tcp_cwnd_reduction`).
     pub(super) fn reduce_cwnd(&mut self, delivered: u32, newly_lost: u32, f: &Flags) {
         let t = &mut self.tcb;
-        if delivered == 0 || t.view.prior_cwnd == 0 || self.has_cong_control {
+        if t.view.prior_cwnd == 0 || self.has_cong_control {
+            return;
+        }
+        if self.cc.reduce(&t.view, &mut t.control, delivered, newly_lost) || delivered == 0 {
             return;
         }
         self.recovery.prr.delivered += delivered;

@@ -3,7 +3,7 @@
 ``sojourn conformance marking --qdisc 'WORDS'`` sends UDP of known rates through the queue, steps and ramps, and
 counts what arrives marked and what does not arrive. Nothing of the queue's own is read but what every queue has: its
 length, the time that packets waited, marks and drops. So it works on a queue of ours, on a kernel's, and on a
-plugin's or a class in Python, whose law ``--law 'WORDS'`` names.
+plugin's or a class in Python, when ``--law 'WORDS'`` names the law.
 
 :mod:`.words` reads the parameters, :mod:`.stimuli` has the experiments, :mod:`.observed` what came out, :mod:`.laws`
 the reference laws, written from the RFCs and papers and not from our queues, and :mod:`.red`, :mod:`.codel`,

@@ -24,7 +24,7 @@ LAWS: Final[Mapping[str, Sequence[Case]]] = {
     "pie": pie.CASES,
     "dualpi2": dualpi2.CASES,
 }
-"""The laws that there are, by the discipline whose words state them."""
+"""The laws that there are, by the name of the discipline that follows each."""
 
 SEEDS: Final = 3
 
@@ -37,7 +37,7 @@ class Examination:
 
     qdisc: str
     law: str
-    """The words whose law it was judged by."""
+    """The words that name the law of the judgement."""
     parameters: Parameters
     outcomes: Sequence[Outcome]
 
@@ -63,8 +63,8 @@ def examine(
     Args:
         qdisc: the queue, in tc's words.
         make: makes runs.
-        law: the words of the discipline whose law is expected; the queue's own unless given.
-        names: the cases; all of the law unless given.
+        law: the words of the discipline that follows the expected law (default: the queue's own).
+        names: the cases (default: all of the law).
         engine: what runs it.
         seeds: runs a case.
         plugins: shared libraries with the queue.

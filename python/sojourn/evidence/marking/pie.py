@@ -12,7 +12,7 @@ from sojourn.evidence.marking.stimuli import FRAME, PACKET_S, Load, Stimulus, fi
 from sojourn.evidence.marking.words import Parameters
 
 _MODEL = 0.15
-"""Derandomisation starts anew at each signal, and the delay is known by the millisecond."""
+"""Derandomisation starts again at each signal, and the delay is known by the millisecond."""
 
 
 def _step(own: Parameters) -> Stimulus:
@@ -98,7 +98,7 @@ def _judge_low(own: Parameters, runs: Sequence[Observed]) -> list[Finding]:
 
 
 def _again(own: Parameters) -> Stimulus:
-    """Overload, a second of rest, and a delay above the target again: what is left of the probability shows."""
+    """Overload, a second of rest, and a delay above the target again: the rest of the probability shows."""
     return Stimulus(
         [
             Load("load", 1.12, "not-ect", 0.0, 4.0),

@@ -95,7 +95,7 @@ def _judge_step(own: Parameters, runs: Sequence[Observed]) -> list[Finding]:
         rate = laws.red_rate(own, laws.red_average(own, one))
         expected.append(one.first((rate >= 1).astype(float)))
         every = (one.signals >= one.entered - _HALF) & (one.entered > _HALF)
-        run = np.convolve(every, np.ones(8), "valid") >= 8  # noqa: PLR2004 - so many in a row are no chance
+        run = np.convolve(every, np.ones(8), "valid") >= 8  # noqa: PLR2004 - eight in a row are no chance
         at = np.flatnonzero(run)
         seen.append(float(one.t[at[0]]) if len(at) else float("nan"))
     within = 0.006 + 0.06 * (np.nanmean(expected) - 0.2)

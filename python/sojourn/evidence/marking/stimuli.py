@@ -1,6 +1,6 @@
 """Experiments: UDP of known rates into one queue in front of a link of 12 Mbit/s, a millisecond a full frame.
 
-Rates are shares of the link. A flow of share 1 keeps a queue as long as it is; what is above 1 makes it grow. Nothing
+Rates are shares of the link. A flow of share 1 keeps a queue as long as it is; a share above 1 makes it grow. Nothing
 answers to what the queue does, so the answer of the queue is all that changes.
 """
 
