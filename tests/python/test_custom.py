@@ -170,7 +170,7 @@ def test_a_run_knows_the_file_and_can_be_made_again(folder: Path) -> None:
     (folder / "own.toml").write_text(text.replace("[[hop]]", f"{axis}[[hop]]"))
     done = call(folder, "run", "own.toml", "-o", "results")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count(f"{folder / 'own.py'}: Python, which runs with your rights") == 1
+    assert done.stderr.count(f"{folder / 'own.py'}: Python code, which runs with your rights") == 1
     record = Folder.open(folder / "results").records()[0]
     (named,) = record.key.scenario["plugins"]
     assert (named["path"], named["name"]) == (str(folder / "own.py"), "own.py")
@@ -533,4 +533,4 @@ def test_what_may_differ_from_run_to_run_is_said(folder: Path) -> None:
     with (folder / "own.py").open("a") as file:
         file.write("\nimport time\n")
     said = call(folder, "try", "python:own.py:Reno", "--duration", "1s").stderr
-    assert "imports time: results that depend on it do not repeat" in said
+    assert "imports time: results that depend on it are not reproducible" in said

@@ -85,7 +85,7 @@ def test_the_status_is_the_command_s(tmp_path: Path, words: list[str], status: i
 def test_a_command_that_is_too_long_is_ended(tmp_path: Path) -> None:
     ran = sojourn("shell", "--duration", "300ms", "--", "sleep", "100", cwd=tmp_path)
     assert ran.returncode == 124
-    assert "the command was ended after 300ms" in ran.stderr
+    assert "stopped the command after 300ms" in ran.stderr
 
 
 @pytest.mark.usefixtures("allowed")

@@ -118,7 +118,7 @@ def _read(
             continue
         if one.name in read:
             other = read[one.name][0]
-            raise UsageError(f"{file} and {other} are both called {one.name}", help="call one of them otherwise")
+            raise UsageError(f"{file} and {other} are both called {one.name}", help="rechoose one of them")
         read[one.name] = (file, one)
     return list(read.values()), notes
 

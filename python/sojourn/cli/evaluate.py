@@ -130,14 +130,14 @@ def _asked(given: "Mapping[Kind, Sequence[str]]", against: str | None) -> "tuple
     named = [kind for kind, words in given.items() if words]
     if len(named) > 1:
         several = " and ".join(_A[kind] for kind in named)
-        raise UsageError(f"{several} are not evaluated by one document", help="name one of them")
+        raise UsageError(f"{several} need different documents", help="choose one of them")
     document = read(against or (_DOCUMENT[named[0]] if named else "rfc-9743"))
     words = given[document.of]
     if not words:
         needs = f"{_A[document.of]}: {_EXAMPLE[document.of]}"
         if named:
             raise UsageError(f"{document.name} does not ask of {_A[named[0]]}", help=f"name {needs}")
-        raise UsageError("nothing is there to be evaluated", help=f"name {needs}")
+        raise UsageError("there is nothing to evaluate", help=f"name {needs}")
     return document, words
 
 
@@ -181,7 +181,7 @@ def _keep(folder: Path, pages: Mapping[str, str]) -> None:
         try:
             write_file(file, text.encode())
         except OSError as error:
-            raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+            raise UsageError(f"cannot write {file}: {error.strerror}") from error
         say(f"{word}: {file}")
 
 

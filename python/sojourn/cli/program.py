@@ -54,15 +54,15 @@ def programs_of(
         try:
             words = shlex.split(server or "")
         except ValueError as error:
-            raise UsageError(f"--server {server}: {error}", help="quote it as a shell does") from error
+            raise UsageError(f"--server {server}: {error}", help="quote it as in a shell") from error
         return Programs(client, words, ready, files or ())
     if server is not None or ready is not None or files:
         raise UsageError(
-            "there is no client for the server", help="write its command behind --: sojourn try … -- curl server"
+            "there is no client for the server", help="write its command after --: sojourn try … -- curl server"
         )
     if not flows:
         raise UsageError(
-            "Missing argument 'CC...': a congestion control for each flow, or a program behind --",
+            "Missing argument 'CC...': a congestion control for each flow, or a program after --",
             help="sojourn try cubic reno, or sojourn try --engine linux --server COMMAND -- COMMAND",
         )
     return None

@@ -117,7 +117,7 @@ def _save(path: Path, asked: Asked, settings: Sequence[str]) -> None:
     try:
         write_file(path, f"# {asked.command}\n{beside}\n{asked.toml()}".encode())
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: int | None) -> Sequence[Run]:

@@ -79,7 +79,7 @@ def search(
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read", help="name an experiment file with [search]") from error
+        raise UsageError(f"cannot read {file}", help="name an experiment file with [search]") from error
     subject = Subject(text, str(file), str(file.parent), tuple(settings or ()), tuple(plugins or ()))
     threads = threads or os.cpu_count() or 1
     campaign = Campaign.plan(
@@ -100,7 +100,7 @@ def search(
         shrunk = None
         confirmed = []
         if found.nothing:
-            say("nothing is more extreme than the file as it is")
+            say("found no more extreme scenario than the file itself")
         elif not no_shrink:
             shrunk = shrink(
                 subject, objective, found.best.settings, bound=reach, seed=seed, threads=threads, report=detail

@@ -274,7 +274,7 @@ def load(
     except FileNotFoundError as error:
         raise UsageError(f"there is no file {path}") from error
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a text in UTF-8") from error
     if path.suffix == ".json":

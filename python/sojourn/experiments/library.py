@@ -81,7 +81,7 @@ def resolve(what: str) -> list[Named]:
         if not path.exists():
             raise UsageError(f"there is no file {what}")
         if not os.access(path, os.R_OK):
-            raise UsageError(f"{what} cannot be read", help="check its permissions")
+            raise UsageError(f"cannot read {what}", help="check its permissions")
         return [Named(what, path)]
     if path.is_dir():
         raise UsageError(

@@ -114,14 +114,14 @@ def _text(path: Path) -> str:
         if path.stat().st_size > _LARGEST_FILE:
             raise UsageError(
                 f"{path} is larger than {_LARGEST_FILE // 1_000_000} MB",
-                help="leave it where it is, and name its folder in the experiment's reads",
+                help="keep it in place and add its folder to the experiment's reads",
             )
         return path.read_text()
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"{path} is no text", help="leave it where it is, and name its folder in the experiment's reads"
+            f"{path} is not a text file", help="keep it in place and add its folder to the experiment's reads"
         ) from error
 
 

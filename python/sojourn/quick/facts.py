@@ -198,7 +198,7 @@ def facts_of(cell: Cell) -> Facts:
     scenario = cell.scenario
     found = scenario.bottleneck
     if found is None:
-        raise UsageError("no queue is left of the bottleneck", help="leave out the --set that takes it away")
+        raise UsageError("the bottleneck has no queue", help="remove the --set that deletes it")
     path, queue = found
     tcp = [flow for flow in scenario.loads if flow.kind in TCP]
     side = scenario.data_side
