@@ -82,11 +82,11 @@ def evaluate(
     details: Annotated[bool, typer.Option("--details", help="Print every value in every cell.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Evaluate a congestion control as RFC 9743 asks, a queue as RFC 7928, a call as RFC 8867: a row a criterion.
+    """Evaluate a congestion control by RFC 9743, a queue by RFC 7928 or a call by RFC 8867, criterion by criterion.
 
-    The documents set no thresholds. Most rules compare with what Reno and CUBIC, or tail drop, do in the same place;
-    whose number a rule has stands beside it. What decides is a suite that anyone can run, read and change: sojourn
-    suites rfc-9743, sojourn suites rfc-7928. --document asks by other lists.
+    The documents set no thresholds. Most rules compare with Reno and CUBIC, or with tail drop, in the same cells, and
+    each rule names the source of its number. The suites that decide are ordinary ones, to run, read and change:
+    sojourn suites rfc-9743, sojourn suites rfc-7928. --document selects other lists.
 
     Exits with status 1 if a criterion fails.
     """

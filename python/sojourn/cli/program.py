@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from sojourn.quick.asked import Programs
 
 _COMMAND: Final = "sojourn.command"
-"""Where a context keeps what stands behind ``--``."""
+"""The context's key for the words after ``--``."""
 
 
 class WithProgram(typer.core.TyperCommand):
-    """A command whose words behind ``--`` are a program's, and none of its own."""
+    """A command that takes the words after ``--`` as a program."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - a class that typer keeps to itself
         """Take the program off, and read the rest as ever."""

@@ -54,7 +54,7 @@ def validate(
         raise UsageError(
             f"{head}: our runs lack a value for a published one\n  {rows_said}",
             help=next((own.why.render() for own in unmeasured if own.why), None)
-            or "leave these rows out of the table, or make the runs anew by an engine that records it",
+            or "leave these rows out of the table, or repeat the runs on an engine that records it",
         )
 
 
@@ -109,7 +109,7 @@ def _unjudged_json(row: Row, verdict: str) -> dict[str, Any]:
 
 def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Sequence[Row], *, published: int) -> None:
     console = out()
-    # First what there is nothing to say of: the verdict is what the reader is left with.
+    # Rows without a verdict come first, so that the reader ends with the verdict.
     if not_run:
         console.print(f"not run: {len(not_run)} of {published} published rows")
         for row in not_run:

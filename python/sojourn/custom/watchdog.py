@@ -28,7 +28,7 @@ PERIOD_S = 1.0
 """Between two looks."""
 
 _BETWEEN: Final = frozenset({"make_aqm"})
-"""Functions of ours that stand between the simulator and the user's file."""
+"""Our functions between the simulator and the user's file."""
 
 
 class Endless(BaseException):

@@ -96,7 +96,7 @@ def resolve_suite(what: str, kind: str = "suite") -> list[Named]:
 
     Args:
         what: a suite, ``SUITE/SCENARIO``, or ``all`` for every suite that has a published source.
-        kind: what was asked for, as the error calls it.
+        kind: the kind of thing, for the error message.
 
     Raises:
         UsageError: if there is nothing of that name, with the nearest.

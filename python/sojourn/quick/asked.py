@@ -26,7 +26,7 @@ LOADS: Final[Mapping[str, Sequence[Mapping[str, object]]]] = {
         {"name": "video-up", "direction": "up", "video": {"profile": "call-up"}},
     ),
 }
-"""What runs beside the flows, by its option."""
+"""Additional traffic, by its option."""
 
 UPLOADS: Final = "cubic"
 """The congestion control of uploads where no flow names one."""
@@ -126,7 +126,7 @@ def _text(path: Path) -> str:
 
 
 _LARGEST_FILE: Final = 1_000_000
-"""A file's text stands in the experiment: bytes that it may have."""
+"""Maximum bytes of a file, because the experiment contains its text."""
 
 
 def _plain(name: str) -> str:
@@ -149,7 +149,7 @@ class Asked:
     up: str | None = None
     """The rate of the way up; the same as down if None."""
     uploads: int = 0
-    """Uploads beside the flows, each with the first flow's congestion control."""
+    """Additional uploads, each with the first flow's congestion control."""
     ecn: str | None = None
     """What the flows negotiate about ECN, in the file's words; the stack's default if None."""
     trace: str | None = None
