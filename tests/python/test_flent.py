@@ -309,7 +309,7 @@ def test_a_file_that_says_little(tmp_path: Path) -> None:
 BROKEN: dict[str, tuple[Any, str]] = {
     "cut short": (gzip.compress(json.dumps(foreign()).encode())[:400], "it cannot be unpacked"),
     "another thing": (b"\x89PNG, say", "it is not JSON"),
-    "a list": (b"[]", "it contains no object"),
+    "a list": (b"[]", "there is no object in it"),
     "no metadata": (foreign(metadata=None), "it has no metadata"),
     "results of a kind": (foreign(results=[]), "it has another kind of results"),
     "too new": (foreign(version=5), "its format has version 5"),

@@ -260,7 +260,7 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "format": (sequence([HEAD, event(0, "a:b") | {"time_format": "x"}]), "record 2 has the time format 'x'"),
     "text": (
         sequence([HEAD, event(0, "recovery:metrics_updated", smoothed_rtt="x")]),
-        "record 2: smoothed_rtt is not a number: 'x'",
+        "record 2: smoothed_rtt is no number: 'x'",
     ),
     "below": (
         sequence([HEAD, event(0, "recovery:metrics_updated", congestion_window=-1)]),

@@ -214,7 +214,7 @@ class _Build:
         digest = hash_of_program(stripped)
         for there in kernels():
             if there.hash == digest and there.version == release:
-                self.say(f"{there.id} is there already: nothing in it has changed", 1.0)
+                self.say(f"{there.id} exists already: nothing in it has changed", 1.0)
                 return there
         self.say("querying its features", 0.0)
         with tempfile.TemporaryDirectory(prefix="build-", dir=cache()) as work:
