@@ -145,9 +145,11 @@ fn controls() -> String {
         };
         let (name, what, source) = (info.name, info.summary, info.source);
         let page = format!("[`{name}`](reference/controls/{name}.md)");
-        let codepoint = needs.codepoint;
-        text +=
-            &format!("| {page} | {what} | {source} | {asks} | {codepoint} | {also} | {echoes} |\n");
+        let codepoint = needs.codepoint.to_string();
+        let row = [page.as_str(), what, source, asks, codepoint.as_str(), also, echoes].join(" | ");
+        text.push_str("| ");
+        text.push_str(&row);
+        text.push_str(" |\n");
     }
     text
 }
