@@ -3,11 +3,12 @@
 tools/conformance_page.py            # some twenty seconds
 """
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from sojourn import runner
+from sojourn import _core, runner
 from sojourn.core.run import Run
 from sojourn.core.store import RunKey
 from sojourn.evidence.conformance import documents, examine
@@ -32,7 +33,16 @@ def make(keys: Sequence[RunKey]) -> Sequence[Run]:
 def text() -> str:
     """Return the page."""
     found = [examine(own, [*own.subjects, *own.also], make) for own in documents().values()]
-    return "\n".join([HEAD, *page.matrix(found)]).rstrip() + "\n"
+    return "\n".join([HEAD, _models(), "", *page.matrix(found)]).rstrip() + "\n"
+
+
+def _models() -> str:
+    """Return a sentence that leads to the pages of the subjects."""
+    kinds = {"controls": json.loads(_core.ccs()), "disciplines": json.loads(_core.qdiscs())}
+    pages = {entry["name"]: f"reference/{kind}/{entry['name']}.md" for kind, own in kinds.items() for entry in own}
+    names = dict.fromkeys(subject.name for own in documents().values() for subject in [*own.subjects, *own.also])
+    links = ", ".join(f"[`{name}`]({pages[name]})" for name in names if name in pages)
+    return f"The pages of the subjects explain how we read the open points of their texts: {links}."
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ Eight exercises on congestion control and queue management, for a lab session of
 edits one experiment file, runs it on any computer or in the browser, and gets a mark with an explanation. Nothing
 needs root or a network.
 
-{markdown(["", "lab", "about"], rows)}
+{markdown(["number", "lab", "about"], rows)}
 
 ## For students
 

@@ -27,6 +27,12 @@ Entry = Mapping[str, Any]
 
 ARGUMENTS: Final = 2
 
+DISCIPLINES_NEXT: Final = (
+    "Next: [compare two queues](../../howto/compare-two-queues.md), [evaluate one by RFC 7928]"
+    "(../../evaluate.md#a-queue-by-rfc-7928), [write your own](../../tutorials/own-aqm.md), "
+    "[add one to Sojourn](../../howto/add-a-discipline.md).\n\n"
+)
+
 
 def cell(text: object) -> str:
     """Return text for a cell of a table."""
@@ -89,6 +95,7 @@ def discipline(entry: Entry, middle: str = "") -> str:
         f"# {entry['name']}\n\n{sentence(entry['summary'])}\n\nSource: {entry['source']}.\n\n"
         + (f"## Options\n\n{options}" if options else "It has no options.\n\n")
         + middle
+        + (DISCIPLINES_NEXT if middle else "")
         + numbers("Statistics", "As `tc -s` prints them; at the end of a run in the table `totals`.", entry["counters"])
         + numbers("State", "Recorded in the table `queue_state`; in metrics `state.NAME`.", entry["gauges"])
     )
@@ -105,7 +112,8 @@ def control(entry: Entry, middle: str = "") -> str:
         + (f"## Options\n\nWrite them after the name, as in `tc`.\n\n{options}" if options else "")
         + middle
         + numbers("State", "Recorded in the table `flow_state`; in metrics `state.NAME`.", entry["gauges"])
-        + "[Congestion controls](../../congestion-controls.md) compares all of them.\n"
+        + "Next: [all controls compared](../../congestion-controls.md), [evaluate one](../../evaluate.md), "
+        "[write your own](../../tutorials/own-control.md).\n"
     )
 
 

@@ -1,11 +1,15 @@
-"""Whether a built site works from any place: `python tools/site_check.py site`.
+"""Checks that a built site works from any place: `python tools/site_check.py site`.
 
 Every link, picture, script and frame of every page leads to a file of the site, by a path that begins at the page: so
 it works from a disk and from any folder of a static host. Nothing is loaded from elsewhere; links there are for the
 reader. MkDocs checks the links of Markdown. What it does not see are those of HTML in pages, of the theme, and of files
 that are copied.
+
+Readers' walks (docs/history/reader-walks.md) are paths of pages, each of which must link the next.
 """
 
+import itertools
+import re
 import sys
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -38,12 +42,12 @@ class Links(HTMLParser):
 
 
 def wrong(site: Path) -> Iterator[str]:
-    """Yield what is wrong with a site, a sentence each."""
+    """Yield the faults of a site, a sentence each."""
     pages = sorted(site.rglob("*.html"))
     if not pages:
         yield f"{site} has no page"
     for page in pages:
-        # It is shown in the place of any page that is not there, and only a host knows where that is.
+        # A host shows it for any missing page, in any folder.
         if page == site / "404.html":
             continue
         links = Links()
@@ -52,6 +56,23 @@ def wrong(site: Path) -> Iterator[str]:
             fault = _fault(site, page, tag, where)
             if fault:
                 yield f"{page.relative_to(site)}: {fault}"
+
+
+def broken_walks(site: Path, text: str) -> Iterator[str]:
+    """Yield the steps of readers' walks that are no links, a sentence each.
+
+    Args:
+        site: the built site.
+        text: lines such as ``Path: index → quic → conformance``.
+    """
+    for line in re.findall(r"^Path: (.+)$", text, re.MULTILINE):
+        for here, there in itertools.pairwise(line.split(" → ")):
+            page, wanted = site / f"{here}.html", (site / f"{there}.html").resolve()
+            links = Links()
+            links.feed(page.read_text(encoding="utf-8") if page.is_file() else "")
+            targets = {(page.parent / unquote(urlsplit(where).path)).resolve() for _, where in links.found}
+            if wanted not in targets:
+                yield f"the walk {line}: {here} does not link {there}"
 
 
 def _fault(site: Path, page: Path, tag: str, where: str) -> str:
@@ -74,7 +95,8 @@ def _fault(site: Path, page: Path, tag: str, where: str) -> str:
 if __name__ == "__main__":
     if len(sys.argv) != ARGUMENTS:
         sys.exit(f"usage: {sys.argv[0]} SITE")
-    faults = list(wrong(Path(sys.argv[1])))
+    walks = (Path(__file__).parents[1] / "docs" / "history" / "reader-walks.md").read_text(encoding="utf-8")
+    faults = [*wrong(Path(sys.argv[1])), *broken_walks(Path(sys.argv[1]), walks)]
     for fault in faults:
         print(fault, file=sys.stderr)  # noqa: T201 - what it is for
     sys.exit(bool(faults))

@@ -90,5 +90,5 @@ class Campaign(runner.Campaign):
         from sojourn.reporting.pages import pages  # noqa: PLC0415 - what draws takes longer to import than short runs
 
         if self.folder is None:
-            raise UsageError("a report is of a results folder", help="Campaign.of(…, folder=DIR)")
+            raise UsageError("a report needs a results folder", help="Campaign.of(…, folder=DIR)")
         return [html for _, html in pages(self.folder, processes=self.threads)]

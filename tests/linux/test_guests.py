@@ -22,7 +22,7 @@ import sojourn
 from sojourn.core.store import Folder
 from sojourn.linux.kernels import kernels
 
-pytestmark = pytest.mark.skipif(not kernels(), reason="no kernel has been built: sojourn linux build")
+pytestmark = pytest.mark.skipif(not kernels(), reason="no kernel is built: sojourn linux build")
 
 TWO_CELLS = """\
 [experiment]

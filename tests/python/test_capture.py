@@ -244,4 +244,4 @@ def test_the_command_line(tmp_path: Path) -> None:
     assert "add --pcap" in short.stderr
     (tmp_path / "taken").write_text("")
     taken = sojourn("try", "cubic", "--pcap", tmp_path / "taken" / "x")
-    assert (taken.returncode, "could not be made" in taken.stderr) == (2, True)
+    assert (taken.returncode, "cannot create" in taken.stderr) == (2, True)

@@ -161,7 +161,7 @@ def test_a_claim_is_not_judged_by_two_builds(make_run: Make) -> None:
     key = a_key(scenario)
     results = _core.Run(_core.Scenario(json.dumps(scenario)), "sim", "0", {})
     runs = [Run.fresh(replace(key, version=version), results) for version in ("0.1", "0.2")]
-    with pytest.raises(UsageError, match=r"there are several of .*build=0\.1"):
+    with pytest.raises(UsageError, match=r"there are several called .*build=0\.1"):
         evaluate([claim], runs)
 
 

@@ -170,7 +170,7 @@ def test_a_run_knows_the_file_and_can_be_made_again(folder: Path) -> None:
     (folder / "own.toml").write_text(text.replace("[[hop]]", f"{axis}[[hop]]"))
     done = call(folder, "run", "own.toml", "-o", "results")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count(f"{folder / 'own.py'}: Python, which runs with your rights") == 1
+    assert done.stderr.count(f"{folder / 'own.py'}: Python code, which runs with your rights") == 1
     record = Folder.open(folder / "results").records()[0]
     (named,) = record.key.scenario["plugins"]
     assert (named["path"], named["name"]) == (str(folder / "own.py"), "own.py")
@@ -239,8 +239,8 @@ WRONG_CLASSES = [
     ),
     (f"{HEAD}    ecn = 'yes'\n    def on_ack(self, view): ...\n{FALLS}", "its ecn is 'yes'", "'accecn'"),
     (f"{HEAD}    gauges = ['a']\n    def on_ack(self, view): ...\n{FALLS}", "its gauges are ['a']", "write a mapping"),
-    ("import nothing_of_this_name\n", "line 1, in <module>: ModuleNotFoundError", "mend line 1"),
-    ("class Mine\n    pass\n", "line 1: expected ':'", "mend the line"),
+    ("import nothing_of_this_name\n", "line 1, in <module>: ModuleNotFoundError", "fix line 1"),
+    ("class Mine\n    pass\n", "line 1: expected ':'", "fix this line"),
 ]
 
 
@@ -263,7 +263,7 @@ WRONG_WORDS = [
     ("python:own.py", "names no class of a Python file", "python:mine.py:Mine"),
     ("python:own.py:Fifo limits 10", 'Fifo takes no "limits"', 'did you mean "limit"?'),
     ("python:own.py:Fifo limit", '"limit" needs a value', "limit 10"),
-    ("python:own.py:Step target 0", "in __init__: ValueError: target is a time above 0", "mend line"),
+    ("python:own.py:Step target 0", "in __init__: ValueError: target is a time above 0", "fix line"),
     ("python:own.py:Reno", 'class Reno has no method "dequeue"', "write dequeue"),
 ]
 
@@ -346,7 +346,7 @@ def test_a_wrong_class_in_a_command_has_status_2(folder: Path) -> None:
 
 RETURNS = "return a window in segments, 1 or more; (window, pacing rate in bit/s); or None"
 FAILING = [
-    ("return 1 / (view.acked - view.acked)", "line 6, in on_ack: ZeroDivisionError: division by zero", "mend line 6"),
+    ("return 1 / (view.acked - view.acked)", "line 6, in on_ack: ZeroDivisionError: division by zero", "fix line 6"),
     ("return 'wide'", "line 5, Mine.on_ack returned 'wide'", RETURNS),
     ("return 0", "line 5, Mine.on_ack returned 0", RETURNS),
     ("return -3.5", "line 5, Mine.on_ack returned -3.5", RETURNS),
@@ -358,12 +358,12 @@ FAILING = [
     ("return True", "line 5, Mine.on_ack returned True", RETURNS),
     ("return 10, 20, 30", "line 5, Mine.on_ack returned (10, 20, 30)", RETURNS),
     ("return 10, 1e6", "line 5, Mine.on_ack returned a pacing rate", "write full_control = True"),
-    ("return view.cwmd", "AttributeError", "mend line 6"),
-    ("view.cwnd = 5", "line 6, in on_ack: AttributeError", "mend line 6"),
-    ("return self.on_ack(view)", "line 6, in on_ack: RecursionError", "mend line 6"),
-    ("return bytearray(1 << 62)", "line 6, in on_ack: MemoryError", "mend line 6"),
-    ("raise SystemExit(3)", "line 6, in on_ack: SystemExit: 3", "mend line 6"),
-    ("if view.now_ns > 2_000_000_000: raise ValueError('late')", "line 6, in on_ack: ValueError: late", "mend line 6"),
+    ("return view.cwmd", "AttributeError", "fix line 6"),
+    ("view.cwnd = 5", "line 6, in on_ack: AttributeError", "fix line 6"),
+    ("return self.on_ack(view)", "line 6, in on_ack: RecursionError", "fix line 6"),
+    ("return bytearray(1 << 62)", "line 6, in on_ack: MemoryError", "fix line 6"),
+    ("raise SystemExit(3)", "line 6, in on_ack: SystemExit: 3", "fix line 6"),
+    ("if view.now_ns > 2_000_000_000: raise ValueError('late')", "line 6, in on_ack: ValueError: late", "fix line 6"),
 ]
 
 
@@ -533,4 +533,4 @@ def test_what_may_differ_from_run_to_run_is_said(folder: Path) -> None:
     with (folder / "own.py").open("a") as file:
         file.write("\nimport time\n")
     said = call(folder, "try", "python:own.py:Reno", "--duration", "1s").stderr
-    assert "imports time: results that depend on it do not repeat" in said
+    assert "imports time: results that depend on it are not reproducible" in said

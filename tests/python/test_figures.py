@@ -185,7 +185,7 @@ def test_marking_is_what_the_queue_says_in_per_cent(with_states: Run) -> None:
 def test_what_runs_do_not_have_is_said(two_queues: list[Run]) -> None:
     for name, said in (
         ("delays", "no histogram"),
-        ("marking", "say nothing"),
+        ("marking", "record no marking"),
         ("cdf", r"has no one-way delay back \(owd_back\)"),
     ):
         options = {"quantity": "owd_back"} if name == "cdf" else {}
@@ -263,7 +263,7 @@ def test_a_plane_has_the_steps_that_both_flows_have(two_queues: list[Run]) -> No
 def test_a_plane_needs_two_flows_that_are_there(two_queues: list[Run]) -> None:
     for options, said in (
         ({"x": "flow-3"}, 'no flow "flow-3"'),
-        ({"x": "flow-1", "y": "flow-1"}, "both axes are of flow-1"),
+        ({"x": "flow-1", "y": "flow-1"}, "both axes show flow-1"),
     ):
         with pytest.raises(UsageError) as raised:
             KINDS["chiu-jain"].draw(two_queues[:1], options)

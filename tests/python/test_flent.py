@@ -316,10 +316,10 @@ BROKEN: dict[str, tuple[Any, str]] = {
     "too old": (foreign(version=2), "its format has version 2"),
     "no name": (foreign(metadata={"T0": "2020-01-01T00:00:00Z"}), "metadata has no NAME"),
     "no date": (foreign(metadata={"NAME": "ping"}), "neither T0 nor TIME"),
-    "a wrong date": (foreign(metadata={"NAME": "ping", "T0": "noon"}), "metadata.T0 is no date: 'noon'"),
+    "a wrong date": (foreign(metadata={"NAME": "ping", "T0": "noon"}), "metadata.T0 is not a date: 'noon'"),
     "no time": (foreign(raw_values={"TCP upload::1": [{"val": 1}]}), "raw_values['TCP upload::1'][0] has no time t"),
-    "text": (foreign(raw_values={"TCP upload::1": [{"t": 1, "val": "x"}]}), "[0].val is no number: 'x'"),
-    "beyond": (foreign(raw_values={"TCP upload::1": [{"t": 1, "val": 10**400}]}), "[0].val is no number"),
+    "text": (foreign(raw_values={"TCP upload::1": [{"t": 1, "val": "x"}]}), "[0].val is not a number: 'x'"),
+    "beyond": (foreign(raw_values={"TCP upload::1": [{"t": 1, "val": 10**400}]}), "[0].val is not a number"),
     "late": (foreign(raw_values={"TCP upload::1": [{"t": 10**400, "val": 1}]}), "[0] has no time t"),
     "lengths": (foreign(results={"Ping (ms) UDP": [1.0]}), "has not as many values as x_values"),
     "nothing": (foreign(raw_values={}, results={"CPU": [1.0, 2.0]}), "neither TCP or UDP streams nor pings"),
@@ -423,5 +423,5 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_devices_and_pipes_are_no_files(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (Path("/dev/zero"), tmp_path / "pipe", tmp_path):
-        with pytest.raises(DataFileError, match=f"{path}: (it is no file|Is a directory)"):
+        with pytest.raises(DataFileError, match=f"{path}: (it is not a file|Is a directory)"):
             reading.read(path)

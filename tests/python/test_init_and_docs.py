@@ -33,15 +33,15 @@ def test_what_is_there_is_never_replaced(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("# mine")
     made = command("init", "mine.toml", cwd=tmp_path)
     assert made.returncode == 2
-    assert "mine.toml is there already" in made.stderr
+    assert "mine.toml exists already" in made.stderr
     assert (tmp_path / "mine.toml").read_text() == "# mine"
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["x.txt"], "x.txt is no name of an experiment"),
-        (["no/such/x.toml"], "could not be written"),
+        (["x.txt"], "x.txt is not an experiment file name"),
+        (["no/such/x.toml"], "cannot write no/such/x.toml"),
         (["--like", "two-flow"], 'did you mean "two-flows"?'),
         (["--like", "l4s-tests/s66"], 'there is no scenario "l4s-tests/s66"'),
     ],

@@ -138,7 +138,7 @@ def test_ss_on_one_line_and_on_two_is_the_same(tmp_path: Path) -> None:
 def test_ss_of_no_time_or_no_sender_is_said(tmp_path: Path) -> None:
     assert "sends" in str(wrong(ss(socket(1000).replace("data_segs_out:100", "data_segs_out:2")), tmp_path))
     late = f"{socket(1000)}\n{ss(socket(2000))}"
-    assert "line 2 is of no time" in str(wrong(late, tmp_path))
+    assert "line 2 has no time" in str(wrong(late, tmp_path))
 
 
 def test_irtts_round_trips_are_pings(tmp_path: Path) -> None:

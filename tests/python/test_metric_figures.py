@@ -242,8 +242,8 @@ def test_a_quantity_that_a_run_has_not_names_those_that_it_has(make_run: Make) -
         ("lines", {"y": ""}, "needs a metric"),
         ("lines", {"x": "bufer"}, 'did you mean "buffer"?'),
         ("lines", {"y": "godput({flow})"}, "goodput"),
-        ("bars", {"panel": "-", "colour": "-"}, "would not be told from one another"),
-        ("box", {"y": "goodput(flow-1)", "quantity": "rtt"}, "not of both"),
+        ("bars", {"panel": "-", "colour": "-"}, "would be indistinguishable"),
+        ("box", {"y": "goodput(flow-1)", "quantity": "rtt"}, "not both"),
         ("box", {}, "one metric or one quantity"),
         ("lines", {"column": "cwnd"}, "timeseries has it"),
     ],
@@ -314,7 +314,7 @@ def test_numbers_of_files_have_no_more_digits_than_doubles(tmp_path: Path, grid:
 
 def test_who_draws_otherwise_has_svg_alone(tmp_path: Path) -> None:
     drawn = Drawn('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>', pl.DataFrame({"a": [1]}), "One.")
-    with pytest.raises(UsageError, match="no other format"):
+    with pytest.raises(UsageError, match="exists as SVG only"):
         drawn.render("pdf")
 
 

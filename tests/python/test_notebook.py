@@ -149,8 +149,8 @@ def test_what_no_file_can_say_is_named(said: dict[str, Any], message: str) -> No
 def test_what_was_set_beside_a_file_stands_above_it(tmp_path: Path, experiment: sojourn.Experiment) -> None:
     read = sojourn.parse(experiment.toml(), "x", settings=["hop.bottleneck.rate=5mbit"], seeds=1)
     assert read.toml().splitlines()[:3] == [
-        "# set beside this file: hop.bottleneck.rate=5mbit",
-        "# set beside this file: seeds=1",
+        "# set outside this file: hop.bottleneck.rate=5mbit",
+        "# set outside this file: seeds=1",
         "[experiment]",
     ]
     (run, *_) = read.only(rtt="10ms", qdisc="fifo").run(tmp_path / "r")

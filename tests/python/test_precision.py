@@ -149,4 +149,4 @@ def test_the_claims_on_cells_are_judged_as_in_their_folder(tmp_path: Path) -> No
     assert all(own["said"].startswith(f"claim {name}: {own['verdict']}, ") for name, own in told.items())
     refused = sojourn("run", "l4s-tests/s7", "-o", "q", "--precision", "claims", cwd=tmp_path)
     assert refused.returncode == 2
-    assert "no published claim speaks of these cells" in refused.stderr
+    assert "no published claim covers these cells" in refused.stderr

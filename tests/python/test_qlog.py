@@ -244,19 +244,19 @@ def test_what_is_whole_of_a_file_without_an_end_is_taken(tmp_path: Path, what: s
 
 BROKEN: dict[str, tuple[Any, str]] = {
     "another thing": (b"\x89PNG, say", "it is not JSON"),
-    "a list": (b"[]", "there is no object in it"),
+    "a list": (b"[]", "it contains no object"),
     "no traces": ({"qlog_version": "0.3"}, "it has no traces"),
     "no events": ({"traces": [{}]}, "traces[0] has no list of events"),
     "nothing": ({"traces": []}, "it has no events"),
-    "no header": (sequence(DRAFT_14[1:]), "its first record is no header of qlog"),
-    "HTTP/3 alone": (sequence([HEAD, event(0, "http3:frame_parsed")]), "none of its events says anything of recovery"),
+    "no header": (sequence(DRAFT_14[1:]), "its first record is not a qlog header"),
+    "HTTP/3 alone": (sequence([HEAD, event(0, "http3:frame_parsed")]), "none of its events is about recovery"),
     "a record": (sequence(DRAFT_14[:4]) + "\x1e{]\n" + sequence(DRAFT_14[4:]), "record 5 is not JSON"),
-    "no event": (sequence(DRAFT_14[:2]) + '\x1e"x"\n', "record 3 is no event: 'x'"),
+    "no event": (sequence(DRAFT_14[:2]) + '\x1e"x"\n', "record 3 is not an event: 'x'"),
     "no time": (sequence([HEAD, {"name": "quic:packet_lost"}]), "record 2 has no time that is a number: None"),
     "late": (sequence([HEAD, event(10**400, "quic:packet_lost")]), "record 2 has no time that is a number"),
     "far": (sequence([HEAD, event(0, "quic:packet_lost"), event(1e12, "quic:packet_lost")]), "2,000,000 steps"),
     "no name": (sequence([HEAD, {"time": 0, "data": {}}]), "record 2 has no name"),
-    "no data": (sequence([HEAD, {"time": 0, "name": "a:b", "data": 1}]), "record 2: data is no object: 1"),
+    "no data": (sequence([HEAD, {"time": 0, "name": "a:b", "data": 1}]), "record 2: data is not an object: 1"),
     "format": (sequence([HEAD, event(0, "a:b") | {"time_format": "x"}]), "record 2 has the time format 'x'"),
     "text": (
         sequence([HEAD, event(0, "recovery:metrics_updated", smoothed_rtt="x")]),
@@ -267,10 +267,13 @@ BROKEN: dict[str, tuple[Any, str]] = {
         "record 2: congestion_window is below zero: -1",
     ),
     "ranges": (sequence([HEAD, acked(0, ["x"])]), "record 2: acked_ranges has ['x']"),
-    "state": (sequence([HEAD, event(0, "quic:congestion_state_updated")]), "record 2: data.new is no name of a state"),
+    "state": (
+        sequence([HEAD, event(0, "quic:congestion_state_updated")]),
+        "record 2: data.new is not the name of a state",
+    ),
     "reference": (
         {"traces": [{"common_fields": {"reference_time": "noon"}, "events": DRAFT_14[1:]}]},
-        "common_fields.reference_time is no number: 'noon'",
+        "common_fields.reference_time is not a number: 'noon'",
     ),
 }
 

@@ -388,7 +388,7 @@ def test_tls_shows_its_datagrams_alone(tmp_path: Path) -> None:
         ('quic = { stack = "noq" }', None, "has no captures to take packets from"),
         ('quic = { stack = "noq" }', 128, "is cut off before what it acknowledges"),
         ('quic = { stack = "noq" }', 40, "it has no datagrams of flow 0"),
-        ('quic = { stack = "noq" }', 60, "is not understood: no whole header was kept"),
+        ('quic = { stack = "noq" }', 60, "is not understood: the capture has no complete header"),
     ],
 )
 def test_what_cannot_be_had_is_said(tmp_path: Path, flow: str, pcap: int | None, said: str) -> None:

@@ -200,5 +200,5 @@ def test_an_address_that_was_copied_is_checked() -> None:
     whole = playground.fragment("x")
     assert playground.checked_fragment(whole) == whole
     for damaged in ("#1.", "#2.abc", f"{whole} b", f"{whole}<script>", f"#1.{'a' * 100_000}"):
-        with pytest.raises(UsageError, match="is no address of the playground"):
+        with pytest.raises(UsageError, match="is not an address of the playground"):
             playground.checked_fragment(damaged)

@@ -135,7 +135,7 @@ def test_a_dry_run_counts_and_makes_nothing(tmp_path: Path, file: Path) -> None:
     planned = json.loads(sojourn("run", str(file), "-o", str(results), "--dry-run", "--json").stdout)
     assert [(own["cells"], own["runs"], own["there"]) for own in planned["experiments"]] == [(2, 4, 2)]
     assert planned["expected_s"] > 0
-    assert "there is no results folder" in sojourn("run", str(file)).stderr
+    assert "-o names no results folder" in sojourn("run", str(file)).stderr
 
 
 def test_a_run_as_json_has_each_seed(tmp_path: Path, file: Path) -> None:

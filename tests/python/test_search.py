@@ -113,7 +113,7 @@ def test_a_search_goes_on_where_it_was_and_repeats_nothing(tmp_path: Path, monke
     assert made == 70 - 40
     rows = [json.loads(line) for line in (tmp_path / "trials.jsonl").read_text().splitlines()]
     assert [row["trial"] for row in rows[1:]] == list(range(len(lines(whole))))
-    with pytest.raises(StoreError, match="of another search"):
+    with pytest.raises(StoreError, match="belongs to another search"):
         found(10, folder=tmp_path, seed=2)
 
 
@@ -122,7 +122,7 @@ def test_a_search_goes_on_where_it_was_and_repeats_nothing(tmp_path: Path, monke
     [
         (1, b'{"search": "sm\n', "1 is damaged: it is no JSON"),
         (1, b"\xff\n", "1 is damaged: it is no text"),
-        (1, b'{"search": "other.toml"}\n', "is of another search"),
+        (1, b'{"search": "other.toml"}\n', "belongs to another search"),
         (3, b"{}\n", "3 is damaged: it has no 'value'"),
         (3, b'{"value": 1, "behaviour": [], "settings": [], "failed": ""}\n', "3 is damaged: it has 1 values"),
         (3, b'{"trial": 1, "gener\n', "3 is damaged: it is no JSON"),
@@ -241,9 +241,9 @@ def test_mistakes_have_their_places(change: str, to: str, said: str) -> None:
 
 
 def test_a_file_without_a_search_and_a_search_without_an_aim_say_so() -> None:
-    with pytest.raises(UsageError, match="does not say what may vary"):
+    with pytest.raises(UsageError, match="names no settings to vary"):
         found(10, text=SMALL[: SMALL.index("[search]")])
-    with pytest.raises(UsageError, match="searched for"):
+    with pytest.raises(UsageError, match="has no objective"):
         found(10, text=SMALL.replace("minimise ", "#"))
     with pytest.raises(UsageError, match="2 cells"):
         found(10, text=SMALL + '\n[axis.rtt]\nhop.bottleneck.rtt = "10ms..20ms step 10ms"\n')

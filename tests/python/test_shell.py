@@ -85,7 +85,7 @@ def test_the_status_is_the_command_s(tmp_path: Path, words: list[str], status: i
 def test_a_command_that_is_too_long_is_ended(tmp_path: Path) -> None:
     ran = sojourn("shell", "--duration", "300ms", "--", "sleep", "100", cwd=tmp_path)
     assert ran.returncode == 124
-    assert "the command was ended after 300ms" in ran.stderr
+    assert "stopped the command after 300ms" in ran.stderr
 
 
 @pytest.mark.usefixtures("allowed")
@@ -167,7 +167,7 @@ def test_a_killed_shell_leaves_no_process(tmp_path: Path) -> None:
         (("--rate", "20", "--", "true"), "has no unit"),
         (("--qdisc", "dualpi3", "--", "true"), "dualpi3"),
         (("dance",), "there is no 'dance'"),
-        (("set", "rate", "1mbit", "--", "true"), "two things"),
+        (("set", "rate", "1mbit", "--", "true"), "exclude each other"),
         (("--server", "'", "--", "true"), "No closing quotation"),
         (("--pid", "1", "--", "true"), "--pid goes with set and status"),
     ],
@@ -192,7 +192,7 @@ def test_an_experiment_runs_live_and_repeats(tmp_path: Path) -> None:
     assert cell["seeds"] == [1, 1]
     again = sojourn("run", file, "-o", "r", "--engine", "live", "--repeat", "2", cwd=tmp_path)
     assert "2 of 2 runs are in r already" in again.stderr
-    assert "are the same on sim" in sojourn("run", file, "-o", "s", "--repeat", "2", cwd=tmp_path).stderr
+    assert "are identical on sim" in sojourn("run", file, "-o", "s", "--repeat", "2", cwd=tmp_path).stderr
 
 
 def test_the_status_names_queues_and_the_flows_that_send() -> None:

@@ -178,3 +178,13 @@ def test_pages_that_claims_and_labs_have() -> None:
     reproduced = sum(own["verdict"] == "reproduced" for own in ours.values())
     assert f"Our runs reproduce {reproduced} of {len(ours)} claims" in text
     assert "sojourn lab check" in tool("labs_pages").index()
+
+
+def test_a_step_of_a_walk_that_is_no_link_is_found(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    (tmp_path / "a.html").write_text('<a href="b/c.html#x">')
+    (tmp_path / "b" / "c.html").write_text('<a href="../a.html">')
+    check = tool("site_check")
+    assert list(check.broken_walks(tmp_path, "Path: a → b/c → a")) == []
+    assert list(check.broken_walks(tmp_path, "Path: b/c → b/d")) == ["the walk b/c → b/d: b/c does not link b/d"]
+    assert list(check.broken_walks(tmp_path, "Path: gone → a")) == ["the walk gone → a: gone does not link a"]

@@ -66,8 +66,8 @@ def test_a_file_that_is_no_record_is_named(tmp_path: Path) -> None:
         tool("bench_record").read(tmp_path / "none.json")
 
 
-def test_the_reference_has_a_page_for_all_that_the_program_lists() -> None:
-    pages = tool("reference_pages").pages()
+def test_the_reference_has_a_page_for_all_that_the_program_lists(tmp_path: Path) -> None:
+    pages = tool("reference_pages").pages(tmp_path)
     listed = {
         "disciplines": _core.qdiscs(),
         "controls": _core.ccs(),
@@ -84,8 +84,8 @@ def test_the_reference_has_a_page_for_all_that_the_program_lists() -> None:
             assert f"[{entry['name']}]({entry['name']}.md)" in pages[f"{folder}/index.md"]
 
 
-def test_the_reference_has_every_key_and_every_command() -> None:
-    pages = tool("reference_pages").pages()
+def test_the_reference_has_every_key_and_every_command(tmp_path: Path) -> None:
+    pages = tool("reference_pages").pages(tmp_path)
     for key in ("experiment.duration", "hop[].down.rate", "flow[].cc", "hop[].element[].policer.burst", "check[].that"):
         assert f"| `{key}` |" in pages["keys.md"], key
     for command in ("sojourn run", "sojourn try", "sojourn export flent", "sojourn linux build"):

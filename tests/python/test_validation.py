@@ -250,7 +250,7 @@ def test_a_row_of_which_our_runs_lack_a_value_is_named_and_the_others_stand(
     told = sojourn("validate", str(results), "--against", str(file))
     assert told.returncode == 2, told.stderr
     assert "Traceback" not in told.stderr
-    assert "a published row cannot be compared: our runs have no value of something" in told.stderr
+    assert "a published row cannot be compared: our runs lack a value" in told.stderr
     assert "line 2: 50 Mbit/s" in told.stderr
     assert "no value of" in told.stderr
     said = json.loads(sojourn("validate", str(results), "--against", str(file), "--json").stdout)
@@ -381,7 +381,7 @@ def test_a_table_that_is_not_understood_is_named_with_line_and_column(tmp_path: 
 
 
 def test_a_table_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be read: No such file"):
+    with pytest.raises(UsageError, match=r"cannot read .*: No such file"):
         read_published(tmp_path / "nothing.csv")
     (tmp_path / "bytes.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(UsageError, match="is not a CSV file"):

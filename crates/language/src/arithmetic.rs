@@ -70,7 +70,7 @@ impl Value {
 
 /// What names stand for.
 pub(crate) trait Names {
-    /// The value of a name; what is wrong with it otherwise, and what would be right.
+    /// The value of a name, or the mistake and its remedy.
     fn value(&self, name: &str) -> Result<Value, (String, String)>;
 }
 

@@ -23,12 +23,12 @@ pub(crate) fn of(rate: Rate, rtt: Span) -> f64 {
     rate.bits_per_sec() as f64 * rtt.as_nanos() as f64 / 8e9
 }
 
-/// So many times it, in packets: at least one.
+/// This multiple of it, in packets: at least one.
 pub(crate) fn packets(multiple: f64, bdp: f64) -> u64 {
     ((multiple * bdp / FRAME + 0.5) as u64).max(1)
 }
 
-/// So many times it, in bytes: at least one.
+/// This multiple of it, in bytes: at least one.
 pub(crate) fn bytes(multiple: f64, bdp: f64) -> u64 {
     ((multiple * bdp + 0.5) as u64).max(1)
 }

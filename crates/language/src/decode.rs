@@ -16,7 +16,7 @@ pub(crate) enum Val {
     Bool(bool),
     Count(u64),
     Number(f64),
-    /// So many times the bandwidth-delay product.
+    /// A multiple of the bandwidth-delay product.
     Bdp(f64),
     Span(Span),
     Rate(Rate),

@@ -71,7 +71,7 @@ pub(crate) enum Ty {
     Table(&'static Section),
     /// A list of tables (`[[…]]`).
     Tables(&'static Section),
-    /// A table whose keys are the experiment's own.
+    /// A table with keys of the experiment's own.
     Free,
     /// A list of such tables.
     FreeTables,

@@ -18,7 +18,7 @@ const KEYS: &[(&Section, &[Renamed])] = &[
 /// the element that took over its name has not.
 const OF_THE_OLD_WIFI: &[&str] = &["opportunity_min", "opportunity_max"];
 
-/// What is to be said of a key that `section` does not have, if an earlier version had it there.
+/// The message for a key that `section` lacks, if an earlier version had it.
 pub(crate) fn key(section: &'static Section, entry: &Entry) -> Option<Diagnostic> {
     let old = entry.key.as_str();
     if core::ptr::eq(section, &raw const sections::WIFI) && OF_THE_OLD_WIFI.contains(&old) {
@@ -34,7 +34,7 @@ pub(crate) fn key(section: &'static Section, entry: &Entry) -> Option<Diagnostic
     Some(says.help(format!("{new}: {doc}")))
 }
 
-/// What is to be said of a key of `section` (such as `[experiment]`) if only earlier versions had it there.
+/// The message for a key of `section` (such as `[experiment]`) that only earlier versions had.
 pub fn renamed_key(section: &str, key: &str) -> Option<String> {
     let (_, names) = KEYS.iter().find(|(of, _)| of.name == section)?;
     new_name(key, names).map(|new| renamed(key, new))

@@ -59,7 +59,7 @@ impl<'a> Resolver<'a> {
         Self { vocabulary, axes, cell, diagnostics, stack, ip, duration, warmup, traces }
     }
 
-    /// The run of these settings, with the first of its seeds. What is wrong is in the diagnostics; what comes
+    /// The run of these settings, with the first of its seeds. Mistakes are in the diagnostics; the result
     /// back then is not to be used.
     pub(crate) fn scenario(&mut self, root: &Fields) -> Option<Scenario> {
         let common = self.common(root)?;
@@ -285,7 +285,7 @@ impl<'a> Resolver<'a> {
         Some(bytes)
     }
 
-    /// The words of a discipline with multiples of the BDP, bytes, worked out. `name` is what the vocabulary has before them.
+    /// The words of a discipline with its multiples of the BDP, bytes, computed. `name` is the vocabulary's name for them.
     fn without_bdp(&mut self, item: &Item, name: &str, bdp: Option<f64>) -> String {
         let text = item.text();
         let mut out = String::new();
@@ -480,7 +480,7 @@ impl<'a> Resolver<'a> {
                     Ok(_) => {
                         self.diagnostics.push(
                             item.place
-                                .says(DiagnosticKind::Value, "a window lies at plain times")
+                                .says(DiagnosticKind::Value, "a window needs plain times")
                                 .help("for an interval between events, write a [[phase]]"),
                         );
                         None

@@ -36,11 +36,11 @@ const RATE: Ty = Ty::Rate("8bit", "10tbit");
 /// The payload of a datagram.
 const PAYLOAD: Ty = count(limits::PAYLOAD);
 /// A token bucket.
-/// The most that a flow may be told to send.
+/// The maximum amount of data of a flow.
 pub(crate) const MOST_BYTES: u64 = 1 << 50;
 /// The largest receive window.
 pub(crate) const MOST_WINDOW: u64 = 1 << 30;
-/// The kernel's: what is asked for is doubled.
+/// The kernel's limit: it doubles the requested size.
 pub(crate) const MOST_SEND_BUFFER: u64 = (1 << 30) - 1;
 const BUCKET: Ty = Ty::Buffer(limits::BUCKET.least, limits::BUCKET.most);
 const PING_SIZE: Ty = count(limits::PING_SIZE);
@@ -49,9 +49,9 @@ const PACKETS: Ty = Ty::Count(1, 4_294_967_295);
 
 pub(crate) static ROOT: Section = Section {
     name: "the file",
-    doc: "One experiment: what is common, what varies (`[axis.…]`), what is measured.",
+    doc: "One experiment: the common settings, the axes (`[axis.…]`), and the checks.",
     keys: &[
-        required("experiment", Ty::Table(&EXPERIMENT), "What is common to every run."),
+        required("experiment", Ty::Table(&EXPERIMENT), "The settings common to every run."),
         key(
             "let",
             Ty::Free,
@@ -66,13 +66,9 @@ pub(crate) static ROOT: Section = Section {
         key(
             "exclude",
             Ty::FreeTables,
-            "Combinations that are not run: `axis = \"label\"` or a list of labels, all of which must match.",
+            "Combinations to leave out: `axis = \"label\"` or a list of labels, all of which must match.",
         ),
-        key(
-            "include",
-            Ty::FreeTables,
-            "Combinations that are run besides: one label for each axis.",
-        ),
+        key("include", Ty::FreeTables, "Additional combinations: one label for each axis."),
         key(
             "search",
             Ty::Free,
@@ -81,32 +77,32 @@ pub(crate) static ROOT: Section = Section {
              `[search.behaviour]`: metrics by which what is found is kept apart, with their steps. \
              Nothing else reads it.",
         ),
-        key("ping", Ty::Table(&PING), "The ping that runs beside the flows, as in Flent."),
+        key("ping", Ty::Table(&PING), "The ping that runs in addition to the flows, as in Flent."),
         required("hop", Ty::Tables(&HOP), "The hops, in order from the server to the client."),
         key("tunnel", Ty::Tables(&TUNNEL), "Tunnels over some of the hops."),
         required("flow", Ty::Tables(&FLOW), "The flows."),
-        key("event", Ty::Tables(&EVENT), "What changes during the run."),
+        key("event", Ty::Tables(&EVENT), "Changes during the run."),
         key("phase", Ty::Tables(&PHASE), "Named intervals, for metrics and events to refer to."),
         key(
             "window",
             Ty::Tables(&WINDOW),
             "Named measuring windows; the one called `steady` is the metrics' default.",
         ),
-        key("check", Ty::Tables(&CHECK), "What must hold of the results."),
+        key("check", Ty::Tables(&CHECK), "Conditions on the results."),
     ],
 };
 
 pub(crate) static EXPERIMENT: Section = Section {
     name: "[experiment]",
-    doc: "What is common to every run.",
+    doc: "The settings common to every run.",
     keys: &[
         required(
             "name",
             Ty::Text,
             "The experiment's name: letters, digits, `-`, `_`, `.` and `/`.",
         ),
-        default("source", Ty::Text, "", "Where it comes from."),
-        default("about", Ty::Text, "", "What it is about, for lists of suites."),
+        default("source", Ty::Text, "", "Its source, such as a publication."),
+        default("about", Ty::Text, "", "A short description, for lists of suites."),
         default(
             "keep",
             Ty::Choice(&["summary", "series", "all"]),
@@ -120,14 +116,14 @@ pub(crate) static EXPERIMENT: Section = Section {
             "Shared libraries with queue disciplines or congestion controls of one's own, seen from this file: `./libmine.so`. \
              They are native code, which runs with your rights.",
         ),
-        default("stack", Ty::Stack, "linux-7.3", "The stack of hosts and hops that name none."),
-        default("ip", IP, "4", "The version of IP of flows that name none: 4 or 6."),
+        default("stack", Ty::Stack, "linux-7.3", "The default stack of hosts and hops."),
+        default("ip", IP, "4", "The default version of IP for flows: 4 or 6."),
         required("duration", LENGTH, "How long the run lasts after time 0."),
         default(
             "origin",
             Ty::Choice(&["first-flow", "flent"]),
             "first-flow",
-            "What time 0 is: the nominal start of the first flow, or Flent's T0 (flows then start at 5 s).",
+            "The meaning of time 0: the nominal start of the first flow, or Flent's T0 (flows then start at 5 s).",
         ),
         key(
             "warmup",
@@ -140,19 +136,19 @@ pub(crate) static EXPERIMENT: Section = Section {
             "50ms",
             "The time between two rows of a flow or a queue in the tables over time.",
         ),
-        default("seeds", Ty::Seeds, "1", "How many seeds (1, 2, …), or which."),
+        default("seeds", Ty::Seeds, "1", "The number of seeds (1, 2, …), or a list of seeds."),
         default(
             "ping",
             Ty::Bool,
             "true",
-            "Whether a ping runs beside the flows from the beginning of the warmup.",
+            "Whether a ping runs in addition to the flows, from the beginning of the warmup.",
         ),
     ],
 };
 
 pub(crate) static PING: Section = Section {
     name: "[ping]",
-    doc: "The ping that runs beside the flows.",
+    doc: "The ping that runs in addition to the flows.",
     keys: &[
         default("interval", INTERVAL, "200ms", "Between requests."),
         default(
@@ -163,19 +159,19 @@ pub(crate) static PING: Section = Section {
         ),
         default("ecn", Ty::Ecn, "not-ect", "Its codepoint."),
         default("dscp", Ty::Dscp, "0", "Its DSCP."),
-        key("rtt", DELAY, "Its own base RTT; that of the hop unless given."),
-        key("hops", NAMES, "Which hops it passes; all unless given."),
-        key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
+        key("rtt", DELAY, "Its own base RTT (default: that of the hop)."),
+        key("hops", NAMES, "The hops that it passes (default: all)."),
+        key("stack", Ty::Stack, "The stack of its hosts (default: the experiment's)."),
         key(
             "by",
             Ty::Choice(By::NAMES),
             "Who carries out its hosts: `kernel`, a real kernel, or `sojourn`, a model. Without it the engine chooses. With the engine linux both can share queues that are by sojourn.",
         ),
-        key("ip", IP, "Its version of IP; the experiment's unless given."),
+        key("ip", IP, "Its version of IP (default: the experiment's)."),
         key(
             "delays",
             Ty::Bool,
-            "Whether the delays of its packets are recorded per flow; as for a flow unless given.",
+            "Whether the delays of its packets are recorded per flow (default: as for a flow).",
         ),
     ],
 };
@@ -187,11 +183,7 @@ pub(crate) static HOP: Section = Section {
           not say is as in `down`.",
     keys: &[
         required("name", Ty::Name, "Its name."),
-        key(
-            "stack",
-            Ty::Stack,
-            "The stack whose disciplines stand here; the experiment's unless given.",
-        ),
+        key("stack", Ty::Stack, "The stack of its disciplines (default: the experiment's)."),
         key(
             "by",
             Ty::Choice(By::NAMES),
@@ -215,10 +207,10 @@ pub(crate) static HOP: Section = Section {
             "trace",
             Ty::Text,
             "Instead of a rate, when the link can send: a file as Mahimahi has it, seen from this file (a millisecond a line, each a \
-             chance for 1504 bytes; it begins anew behind the last), or a made-up one: `cellular max 11mbit seed 3`. A down side and an up side have their own.",
+             chance for 1504 bytes; it repeats after the last), or a made-up one: `cellular max 11mbit seed 3`. A down side and an up side have their own.",
         ),
-        key("ceil", RATE, "htb's ceil; the rate unless given."),
-        key("burst", BUCKET, "htb's bucket; as tc computes it unless given."),
+        key("ceil", RATE, "htb's ceil (default: the rate)."),
+        key("burst", BUCKET, "htb's bucket (default: computed as by tc)."),
         key(
             "netem",
             Ty::List(&Ty::Netem),
@@ -248,7 +240,7 @@ pub(crate) static HOP: Section = Section {
             Ty::Table(&SIDE),
             "Settings of the way to the server: of uploads' data and downloads' ACKs.",
         ),
-        key("element", Ty::Tables(&ELEMENT), "What else packets pass here."),
+        key("element", Ty::Tables(&ELEMENT), "Further elements that packets pass here."),
     ],
 };
 
@@ -294,9 +286,9 @@ pub(crate) static ELEMENT: Section = Section {
         key(
             "before",
             Ty::Name,
-            "The element that it stands before; `qdisc` unless `after` is given.",
+            "The element that follows it (default: `qdisc`, unless `after` is given).",
         ),
-        key("after", Ty::Name, "The element that it stands behind."),
+        key("after", Ty::Name, "The element that precedes it."),
         default("enabled", Ty::Bool, "true", "Whether it acts from the beginning."),
         key(ElementKind::Rewrite.name(), Ty::Table(&REWRITE), "Changes header bits."),
         key(
@@ -444,17 +436,17 @@ pub(crate) static TUNNEL: Section = Section {
         required("name", Ty::Name, "Its name; the far end is called NAME-exit."),
         required("kind", Ty::Choice(TunnelProtocol::NAMES), "Which."),
         default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a tunnel out."),
-        key("hops", NAMES, "The hops it leads over; all unless given."),
-        key("flows", NAMES, "The flows or groups inside; all unless given."),
+        key("hops", NAMES, "The hops that it spans (default: all)."),
+        key("flows", NAMES, "The flows or groups inside (default: all)."),
         key(
             "overhead",
             Ty::Count(0, 1_000),
-            "Bytes added to a packet: wireguard 60, fou 28, esp 54 unless given.",
+            "Bytes added to a packet (default: wireguard 60, fou 28, esp 54).",
         ),
         key(
             "replay_window",
             Ty::Count(0, 65_536),
-            "The far end's replay window in packets, 0 for none: wireguard 8192, fou 0, esp 32 unless given.",
+            "The far end's replay window in packets, 0 for none (default: wireguard 8192, fou 0, esp 32).",
         ),
         default(
             "auto_source_port",
@@ -478,7 +470,7 @@ pub(crate) static FLOW: Section = Section {
         ),
         key("group", Ty::Name, "The group that metrics may name as one."),
         default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a flow out."),
-        key("stack", Ty::Stack, "The stack of its hosts; the experiment's unless given."),
+        key("stack", Ty::Stack, "The stack of its hosts (default: the experiment's)."),
         key(
             "by",
             Ty::Choice(By::NAMES),
@@ -487,7 +479,7 @@ pub(crate) static FLOW: Section = Section {
         key(
             "ip",
             IP,
-            "Its version of IP, 4 or 6; the experiment's unless given. With 6 a packet's header has 20 bytes more: the segments of TCP carry 1428 bytes instead of 1448, datagrams are longer.",
+            "Its version of IP, 4 or 6 (default: the experiment's). With 6 a packet's header has 20 bytes more: TCP segments carry 1428 bytes instead of 1448, and datagrams are longer.",
         ),
         default(
             "direction",
@@ -495,19 +487,19 @@ pub(crate) static FLOW: Section = Section {
             "down",
             "Which way its data goes: `down` is a download, which the server sends to the client; `up` is an upload.",
         ),
-        key("hops", NAMES, "Which hops it passes, in the file's order of hops; all unless given."),
+        key("hops", NAMES, "The hops that it passes, in the file's order of hops (default: all)."),
         key(
             "rtt",
             DELAY,
-            "Its own base RTT, in the place of that of the first of its hops that has one.",
+            "Its own base RTT, instead of that of the first of its hops that has one.",
         ),
         default("dscp", Ty::Dscp, "0", "The DSCP of its packets, both ways."),
-        key("start", Ty::Moment, "When it starts: 0 s, or 5 s with Flent's origin, unless given."),
-        key("stop", Ty::Moment, "When it stops; the end of the run unless given."),
+        key("start", Ty::Moment, "Start time (default: 0 s, or 5 s with Flent's origin)."),
+        key("stop", Ty::Moment, "Stop time (default: the end of the run)."),
         key(
             "delays",
             Ty::Bool,
-            "Whether the delays of its packets are recorded per flow, for the metrics `sojourn` of a flow, `packet_owd` and `pdv` (table `delays`). Unless given: in runs of up to 64 flows, and in larger ones if a check asks for its delays.",
+            "Whether the delays of its packets are recorded per flow, for the metrics `sojourn` of a flow, `packet_owd` and `pdv` (table `delays`). Default: in runs of up to 64 flows, and in larger ones if a check asks for its delays.",
         ),
         key(
             "bleach",
@@ -517,53 +509,49 @@ pub(crate) static FLOW: Section = Section {
         key(
             "cc",
             Ty::Cc,
-            "Congestion control; cubic unless given. Options stand behind its name, as in `bbr3 drain_gain 0.35`; `sojourn ccs NAME` \
+            "Congestion control (default: cubic). Options follow its name, as in `bbr3 drain_gain 0.35`; `sojourn ccs NAME` \
              lists them. `python:FILE:CLASS` is a class in a Python file of one's own, seen from \
              this file, which runs with your rights.",
         ),
         key(
             "ecn",
             Ty::Choice(&["default", "off", "rfc3168", "accecn", "sce"]),
-            "What is negotiated about ECN; the stack's default unless given. With `sce` it is RFC 3168, and the receiver echoes ECT(1) by ESCE; with `rfc3168` it does not, whatever the stack.",
+            "The ECN negotiation (default: the stack's). `sce` negotiates RFC 3168, and the receiver echoes ECT(1) by ESCE; with `rfc3168` it never does, on any stack.",
         ),
         key(
             "codepoint",
             Ty::Ecn,
-            "The codepoint of data packets; the congestion control's choice unless given.",
+            "The codepoint of data packets (default: the congestion control's choice).",
         ),
-        key(
-            "bytes",
-            Ty::Buffer(1, MOST_BYTES),
-            "How much there is to send; without end unless given.",
-        ),
+        key("bytes", Ty::Buffer(1, MOST_BYTES), "How much to send (default: without end)."),
         key("max_pacing_rate", RATE, "The socket's maximum pacing rate."),
         key("app_rate", RATE, "The rate at which the application writes."),
         key(
             "initial_window",
             Ty::Count(1, 10_000),
-            "Initial window in packets; the stack's unless given.",
+            "Initial window in packets (default: the stack's).",
         ),
         key(
             "receive_window",
             Ty::Buffer(1, MOST_WINDOW),
-            "A fixed receive window; autotuned unless given.",
+            "A fixed receive window (default: autotuning).",
         ),
         key(
             "send_buffer",
             Ty::Buffer(1, MOST_SEND_BUFFER),
-            "The sender's send buffer, fixed, as SO_SNDBUF is told it: the kernel takes twice as much, and counts in what a packet costs beside its payload. Grows with the window up to the stack's tcp_wmem unless given (4 MB).",
+            "A fixed send buffer, as set by SO_SNDBUF: the kernel doubles the value and counts each packet's overhead. Default: it grows with the window up to the stack's tcp_wmem (4 MB).",
         ),
         key(
             "offload",
             Ty::Bool,
-            "Whether groups of segments pass links and queues as one (segmentation offloads); no unless given. They leave together in any case.",
+            "Whether groups of segments pass links and queues as one (segmentation offloads; default: no). They leave together in any case.",
         ),
         key(
             "host_qdisc",
             Ty::Qdisc,
-            "The queue on the device of the sender's own host, one for all its flows with the same words: TCP's small queues see what waits in it. Of `fq` the simulator has the pacing alone. None unless given.",
+            "The queue on the device of the sender's own host, one for all its flows with the same words: TCP's small queues see its backlog. From `fq` the simulator takes only the pacing. Default: none.",
         ),
-        key("ignore_ce", Ty::Bool, "Whether the sender ignores CE; no unless given."),
+        key("ignore_ce", Ty::Bool, "Whether the sender ignores CE (default: no)."),
         key(
             "slow_start",
             Ty::Choice(&["standard", "hystart++", "search", "rapid-start"]),
@@ -572,14 +560,14 @@ pub(crate) static FLOW: Section = Section {
         key(
             "rate_limited_increase",
             Ty::Bool,
-            "Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10: up to a round trip's growth from the most that was in flight. Unless given, it is Linux's rule: the same in slow start, and no growth beyond.",
+            "Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10: up to a round trip's growth from the most that was in flight. Default: Linux's rule, the same in slow start and no growth beyond.",
         ),
         key(
             "rtt_scaling",
             Ty::Choice(&["none", "rate", "scalable", "additive"]),
-            "How the growth of a Prague up to 2021 goes with the RTT (its module parameter 0 to 3); as its version has it unless given.",
+            "How the growth of a Prague up to 2021 depends on the RTT (its module parameter 0 to 3; default: its version's).",
         ),
-        key("rtt_target", DELAY, "The target RTT of `rtt_scaling`; 25 ms unless given."),
+        key("rtt_target", DELAY, "The target RTT of `rtt_scaling` (default: 25 ms)."),
         key("udp", Ty::Table(&UDP), "Unresponsive UDP at a constant rate."),
         key("ping", Ty::Table(&FLOW_PING), "ICMP echo."),
         key("irtt", Ty::Table(&IRTT), "Delay probe in UDP."),
@@ -594,7 +582,7 @@ pub(crate) static FLOW: Section = Section {
         key(
             "on_off",
             Ty::Table(&ON_OFF),
-            "A source that is on and off by turns: TCP, or UDP where `udp` is given too.",
+            "A source that alternates between on and off: TCP, or UDP if `udp` is given, too.",
         ),
         key("quic", Ty::Table(&QUIC), "One QUIC connection between two real implementations."),
         key("program", Ty::Table(&PROGRAM), "Programs of the machine, on the Linux engine."),
@@ -688,7 +676,7 @@ pub(crate) static VOIP: Section = Section {
 
 pub(crate) static VIDEO: Section = Section {
     name: "video of [[flow]]",
-    doc: "One direction of a video call: frames that leave as bursts, audio beside them.",
+    doc: "One direction of a video call: frames that leave as bursts, and audio.",
     keys: &[
         default(
             "profile",
@@ -699,7 +687,7 @@ pub(crate) static VIDEO: Section = Section {
         key(
             "rate",
             RATE,
-            "The mean rate that frame sizes are scaled to, audio included; the profile's own unless given (`frames`: 2.3mbit).",
+            "The mean rate that frame sizes are scaled to, audio included (default: the profile's; `frames`: 2.3mbit).",
         ),
         default("ecn", Ty::Ecn, "not-ect", "The codepoint."),
         default("adapt", Ty::Bool, "false", "Whether it adapts its rate to loss."),
@@ -713,7 +701,7 @@ pub(crate) static SHORT_FLOWS: Section = Section {
     doc: "Short TCP connections with exponential arrivals and log-normal lengths; the flow's TCP keys say how each behaves.",
     keys: &[
         default("mean_interval", INTERVAL, "200ms", "Mean time between arrivals."),
-        key("count", count(limits::SHORT_FLOWS), "How many; until the flow stops unless given."),
+        key("count", count(limits::SHORT_FLOWS), "How many (default: until the flow stops)."),
         default("length_p5", Ty::Size(1, 1 << 40), "64k", "5th percentile of the lengths."),
         default("length_p95", Ty::Size(1, 1 << 40), "2mb", "95th percentile of the lengths."),
         default("request", Ty::Count(0, 65_535), "150", "Bytes of the request."),
@@ -760,7 +748,7 @@ pub(crate) static PROGRAM: Section = Section {
         key(
             "server",
             Ty::List(&Ty::Text),
-            "The server's command and its arguments; none unless given.",
+            "The server's command and its arguments (default: none).",
         ),
         default(
             "ready",
@@ -788,7 +776,7 @@ pub(crate) static PROGRAM: Section = Section {
         key(
             "within",
             LENGTH,
-            "How long the client may run; longer is a failure. Until the flow stops unless given.",
+            "How long the client may run; longer is a failure. Default: until the flow stops.",
         ),
         default(
             "cpu_limit",
@@ -801,7 +789,7 @@ pub(crate) static PROGRAM: Section = Section {
 
 pub(crate) static ON_OFF: Section = Section {
     name: "on_off of [[flow]]",
-    doc: "A source that is on and off by turns, on first.",
+    doc: "A source that alternates between on and off, on first.",
     keys: &[
         required("on", LENGTH, "Length of an on period."),
         required("off", LENGTH, "Length of an off period."),
@@ -820,7 +808,7 @@ pub(crate) static QUIC: Section = Section {
           and the server answers on them.",
     keys: &[
         default("stack", Ty::Text, "noq", "The implementation; `sojourn ccs` lists them."),
-        key("cc", Ty::Text, "Its congestion control; its own default unless given."),
+        key("cc", Ty::Text, "Its congestion control (default: the implementation's)."),
         default(
             "crypto",
             Ty::Choice(&["null", "tls"]),
@@ -836,7 +824,7 @@ pub(crate) static QUIC: Section = Section {
         key(
             "bytes",
             Ty::Size(1, 1 << 50),
-            "How much there is to send, over all streams; without end unless given.",
+            "How much to send, over all streams (default: without end).",
         ),
         default(
             "streams",
@@ -847,12 +835,12 @@ pub(crate) static QUIC: Section = Section {
         key(
             "initial_window",
             Ty::Count(1, 10_000),
-            "Initial window in packets of 1200 bytes; the implementation's unless given.",
+            "Initial window in packets of 1200 bytes (default: the implementation's).",
         ),
         key(
             "ack_every",
             Ty::Count(1, 10_000),
-            "After how many packets the receiver is asked to acknowledge (draft-ietf-quic-ack-frequency); not asked unless given: it acknowledges every second.",
+            "Ask the receiver to acknowledge after this many packets (draft-ietf-quic-ack-frequency). Default: it acknowledges every second packet, unasked.",
         ),
         key(
             "ack_delay",
@@ -868,7 +856,7 @@ pub(crate) static QUIC: Section = Section {
         key(
             "receive_window",
             Ty::Size(1200, 1 << 30),
-            "The receive window of each stream; the implementation's unless given: 1.25 MB, which is 100 Mbit/s at 100 ms.",
+            "The receive window of each stream (default: the implementation's 1.25 MB, enough for 100 Mbit/s at 100 ms).",
         ),
         key(
             "max_pacing_rate",
@@ -878,7 +866,7 @@ pub(crate) static QUIC: Section = Section {
         key(
             "timer_granularity",
             span(limits::TIMER_GRANULARITY),
-            "The step of the timers that both programs wait by: what is due is done at the next whole step. Exact unless given; tokio's is 1 ms.",
+            "The resolution of both programs' timers: a timer fires at the next whole step. Default: exact; tokio's is 1 ms.",
         ),
     ],
 };
@@ -907,24 +895,20 @@ pub(crate) static EVENT: Section = Section {
             "both",
             "In which direction: both, to the client, or to the server.",
         ),
-        key(
-            "rate",
-            RATE,
-            "The queue's new rate; what is queued stays, unless `replace` is given too.",
-        ),
+        key("rate", RATE, "The queue's new rate; queued packets stay, except with `replace`."),
         key(
             "change",
             Ty::Qdisc,
-            "New options of the discipline; what is queued stays (`tc qdisc change`).",
+            "New options of the discipline; queued packets stay (`tc qdisc change`).",
         ),
         key(
             "replace",
             Ty::Qdisc,
-            "A new discipline; what was queued is lost (`tc qdisc replace`).",
+            "A new discipline; queued packets are lost (`tc qdisc replace`).",
         ),
         key("shaper", SHAPER, "With `replace`: the new shaper."),
         key("rtt", DELAY, "The new base RTT, half on each side that changes."),
-        key("flow", Ty::Name, "With `rtt`: the flow whose own RTT changes."),
+        key("flow", Ty::Name, "With `rtt`: the flow that gets the new RTT."),
         key("netem", Ty::List(&Ty::Netem), "The new words of the hop's whole chain of netems."),
         key("enable", NAMES, "Elements of the hop that begin to act."),
         key("disable", NAMES, "Elements of the hop that cease to act."),
@@ -962,7 +946,7 @@ pub(crate) static WINDOW: Section = Section {
 
 pub(crate) static CHECK: Section = Section {
     name: "[[check]]",
-    doc: "What must hold of the results.",
+    doc: "Conditions on the results.",
     keys: &[
         key("name", Ty::Name, "Its name, for reports."),
         required(

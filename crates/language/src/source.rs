@@ -1,4 +1,4 @@
-//! Places in the text of an experiment, and what is said about them.
+//! Places in the text of an experiment, and diagnostics about them.
 
 use core::fmt;
 use core::ops::Range;
@@ -150,7 +150,7 @@ impl fmt::Display for Diagnostic {
         if !self.excerpt.trim().is_empty() {
             let number = self.line.to_string();
             let margin = " ".repeat(number.len());
-            // Tabs stay tabs, so that the carets stand under what they mean.
+            // Tabs stay tabs, so that the carets mark the right characters.
             let indent: String = self
                 .excerpt
                 .chars()

@@ -105,7 +105,10 @@ impl Names for Scope<'_> {
                 || "set it under [let], or name a setting: rate, hop.bottleneck.rate".to_owned(),
                 |near| format!("did you mean \"{near}\"?"),
             );
-            return Err((format!("\"{name}\" is set neither under [let] nor beside this"), help));
+            return Err((
+                format!("\"{name}\" is set neither under [let] nor in this table or one around it"),
+                help,
+            ));
         };
         Number::read(&text).ok_or_else(|| {
             (

@@ -104,7 +104,7 @@ pub trait Vocabulary {
         None
     }
 
-    /// The plugins whose words are among these.
+    /// The plugins that define some of these words.
     fn plugins(&self) -> &[Plugin] {
         &[]
     }

@@ -43,7 +43,7 @@ def main() -> None:
         show_error(error)
         sys.exit(error.status)
     except OSError as error:
-        # Files that cannot be read or written are SojournErrors; what has no name is where we print to.
+        # Files that cannot be read or written are SojournErrors; an error without a name concerns standard output.
         if error.filename is not None or error.errno not in _OF_OUTPUT:
             raise
         # Python itself writes once more at the end.
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 _LEAST_BYTES: Final = 2 << 30
-"""Of address space: what a run on two threads was seen to map, twice over."""
+"""Of address space: twice the measured use of a run on two threads."""
 
 
 def _say_if_memory_is_short() -> None:

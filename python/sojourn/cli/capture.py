@@ -14,7 +14,7 @@ def snap_length(asked: int | None, *, pcap: bool) -> int | None:
     """
     if not pcap:
         if asked is not None:
-            raise UsageError("--snap-len says how much of a packet to keep, and none are kept", help="add --pcap")
+            raise UsageError("--snap-len needs --pcap: no packets are captured", help="add --pcap")
         return None
     return _core.SNAP_LEN if asked is None else asked
 
@@ -28,4 +28,4 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{path} could not be made: {error.strerror}") from error
+        raise UsageError(f"cannot create {path}: {error.strerror}") from error

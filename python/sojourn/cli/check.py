@@ -99,10 +99,10 @@ def check(
 def _read(
     what: Sequence[Path], *, settings: Sequence[str], seeds: int | None, plugins: Sequence[str]
 ) -> "tuple[list[tuple[Path, Experiment]], list[Note]]":
-    """Return the experiments, and what is said of files that are none.
+    """Return the experiments, and notes on files that are none.
 
     Raises:
-        UsageError: if two have one name: their runs would be told apart by nothing that a baseline knows.
+        UsageError: if two have the same name: a baseline could not distinguish their runs.
     """
     from sojourn.errors import ExperimentError, UsageError
     from sojourn.evidence import pipeline
@@ -118,7 +118,7 @@ def _read(
             continue
         if one.name in read:
             other = read[one.name][0]
-            raise UsageError(f"{file} and {other} are both called {one.name}", help="call one of them otherwise")
+            raise UsageError(f"{file} and {other} are both called {one.name}", help="rechoose one of them")
         read[one.name] = (file, one)
     return list(read.values()), notes
 

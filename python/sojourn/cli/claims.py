@@ -84,7 +84,7 @@ def claims(
         try:
             write_file(markdown, page.markdown(verdicts).encode())
         except OSError as error:
-            raise UsageError(f"{markdown} cannot be written: {error.strerror}") from error
+            raise UsageError(f"cannot write {markdown}: {error.strerror}") from error
     lost = page.regressions(verdicts, expected)
     if lost:
         say(f"no longer reproduced, and in the baseline: {', '.join(lost)}")

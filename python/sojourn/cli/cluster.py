@@ -42,9 +42,7 @@ def doctor(
     workers = executors.opened(on, executors.Asked("sim", 1))
     try:
         if not isinstance(workers, Dask):
-            raise UsageError(
-                f"the workers of {on} cannot be asked", help="they make nothing unless their build is the right one"
-            )
+            raise UsageError(f"the workers of {on} cannot be asked", help="workers with another build cannot take part")
         before = time.time()
         answers = workers.ask(facts.of_this_process)
         middle = (before + time.time()) / 2

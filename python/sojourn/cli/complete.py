@@ -11,7 +11,7 @@ from typing import Final
 import typer
 
 _METRIC: Final = re.compile(r"(?P<before>.*?)(?P<open>\(\s*)?(?P<word>[a-z_0-9]*)", re.DOTALL)
-"""An expression that is being written: what is settled, whether a bracket was just opened, the word at its end."""
+"""An incomplete expression: its finished part, whether a bracket was just opened, and its last word."""
 
 
 def suites(incomplete: str) -> list[str]:

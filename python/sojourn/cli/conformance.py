@@ -123,12 +123,14 @@ def _subjects(
     from sojourn.evidence.conformance import Subject
 
     if document.kind == "queue" and (cc or quic):
-        raise UsageError(f"{document.name} is about queues", help="name one: --qdisc 'dualpi2'")
+        raise UsageError(f"{document.name} tests queues", help="name one: --qdisc 'dualpi2'")
     if document.kind == "sender" and qdisc:
-        raise UsageError(f"{document.name} is about senders", help="name one: --cc NAME or --quic STACK/CC")
+        raise UsageError(f"{document.name} tests senders", help="name one: --cc NAME or --quic STACK/CC")
     for name in quic:
         if "/" not in name:
-            raise UsageError(f'"{name}" is no QUIC stack with a control', help="write noq/bbr3: see `sojourn ccs`")
+            raise UsageError(
+                f'"{name}" is not a QUIC stack with a control', help="write noq/bbr3, for example: see `sojourn ccs`"
+            )
     named = [Subject(name, document.kind) for name in dict.fromkeys([*cc, *quic, *qdisc])]
     if every:
         named += [one for one in (*document.subjects, *document.also) if one not in named]

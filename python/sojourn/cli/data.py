@@ -176,7 +176,7 @@ def import_(
         if not one.new:
             say(f"{one.file} is in {output} already")
         if one.left_out:
-            say(f"{one.file}: left out, as there is no place for them: {', '.join(one.left_out)}")
+            say(f"{one.file}: ignored, because Sojourn has no column for them: {', '.join(one.left_out)}")
     new = sum(one.new for one in done)
     if as_json:
         told = [{"file": str(one.file), "new": one.new, "left_out": list(one.left_out)} for one in done]

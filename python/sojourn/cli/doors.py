@@ -28,7 +28,7 @@ def folder() -> Path:
             help="set XDG_RUNTIME_DIR to a folder of your own",
         ) from error
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o077:
-        raise UsageError(f"{path} is not a folder of yours alone", help="set XDG_RUNTIME_DIR to a folder of your own")
+        raise UsageError(f"{path} is accessible to other users", help="set XDG_RUNTIME_DIR to a folder of your own")
     return path
 
 
@@ -54,7 +54,7 @@ def ask(request: str, pid: int | None) -> str:
         raise UsageError(f"no shell{which} runs", help="start one: sojourn shell --rate 20mbit -- COMMAND")
     if len(answers) > 1:
         pids = ", ".join(path.name.removeprefix("shell-") for path in answers)
-        raise UsageError(f"{len(answers)} shells run", help=f"say which by --pid: {pids}")
+        raise UsageError(f"{len(answers)} shells run", help=f"choose one by --pid: {pids}")
     path, answer = next(iter(answers.items()))
     if len(found) > 1:
         answer = _ask(path, request) or ""

@@ -82,11 +82,11 @@ def evaluate(
     details: Annotated[bool, typer.Option("--details", help="Print every value in every cell.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Evaluate a congestion control as RFC 9743 asks, a queue as RFC 7928, a call as RFC 8867: a row a criterion.
+    """Evaluate a congestion control by RFC 9743, a queue by RFC 7928 or a call by RFC 8867, criterion by criterion.
 
-    The documents set no thresholds. Most rules compare with what Reno and CUBIC, or tail drop, do in the same place;
-    whose number a rule has stands beside it. What decides is a suite that anyone can run, read and change: sojourn
-    suites rfc-9743, sojourn suites rfc-7928. --document asks by other lists.
+    The documents set no thresholds. Most rules compare with Reno and CUBIC, or with tail drop, in the same cells, and
+    each rule names the source of its number. The suites that decide are ordinary ones, to run, read and change:
+    sojourn suites rfc-9743, sojourn suites rfc-7928. --document selects other lists.
 
     Exits with status 1 if a criterion fails.
     """
@@ -130,14 +130,14 @@ def _asked(given: "Mapping[Kind, Sequence[str]]", against: str | None) -> "tuple
     named = [kind for kind, words in given.items() if words]
     if len(named) > 1:
         several = " and ".join(_A[kind] for kind in named)
-        raise UsageError(f"{several} are not evaluated by one document", help="name one of them")
+        raise UsageError(f"{several} need different documents", help="choose one of them")
     document = read(against or (_DOCUMENT[named[0]] if named else "rfc-9743"))
     words = given[document.of]
     if not words:
         needs = f"{_A[document.of]}: {_EXAMPLE[document.of]}"
         if named:
             raise UsageError(f"{document.name} does not ask of {_A[named[0]]}", help=f"name {needs}")
-        raise UsageError("nothing is there to be evaluated", help=f"name {needs}")
+        raise UsageError("there is nothing to evaluate", help=f"name {needs}")
     return document, words
 
 
@@ -181,7 +181,7 @@ def _keep(folder: Path, pages: Mapping[str, str]) -> None:
         try:
             write_file(file, text.encode())
         except OSError as error:
-            raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+            raise UsageError(f"cannot write {file}: {error.strerror}") from error
         say(f"{word}: {file}")
 
 

@@ -37,7 +37,7 @@ def explore(
 
     with Server(Catalogue(Folder.open(folder)), port) as server:
         signal.signal(signal.SIGTERM, end)
-        # Whoever called may have told background processes to ignore it.
+        # The caller may have made background processes ignore it.
         signal.signal(signal.SIGINT, end)
         typer.echo(server.address)
         say("Anyone with this address can read the folder. Ctrl-C ends it.")

@@ -1,4 +1,4 @@
-"""What a worker says of itself: enough to know whether its results may lie beside those of others."""
+"""A worker's facts: enough to decide whether its results may join those of others."""
 
 import os
 import platform

@@ -1,4 +1,4 @@
-"""Tables that fit: where columns are too many for the screen, they stand in several tables below one another."""
+"""Tables that fit: columns that do not fit on the screen continue in further tables below."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -31,7 +31,7 @@ def print_table(
         rows: texts of as many columns.
         right: which columns are numbers, set to the right.
         prose: which columns are sentences: they are folded to the room that is left.
-        lines: 1 where each row has one line; what is too long for a terminal then ends with an ellipsis; in a pipe it
+        lines: 1 for one line per row; text that is too long for a terminal then ends with an ellipsis; in a pipe it
             is folded, and whole.
         labels: how many columns, the first ones, say what a row is of: every part of a table that is too wide has them.
     """
@@ -62,7 +62,7 @@ def print_table(
 
 
 def _parts(widths: Sequence[int], room: int, prose: Sequence[int], labels: int = 1) -> list[list[int]]:
-    """Return which columns stand in each table; the first ones, which are labels, stand in all of them.
+    """Return the columns of each table; the first ones, the labels, are in all of them.
 
     >>> _parts([10, 20, 20, 20], 60, ())
     [[0, 1, 2], [0, 3]]

@@ -43,16 +43,16 @@ def init(
         say("or any scenario of `sojourn suites`: sojourn init --like l4s-tests/s6")
         return
     if file.suffix != ".toml":
-        raise UsageError(f"{file} is no name of an experiment", help=f"{file}.toml, for example")
+        raise UsageError(f"{file} is not an experiment file name", help=f"{file}.toml, for example")
     text = starts.begun(like or starts.DEFAULT, file)
     try:
         with file.open("x", encoding="utf-8") as target:
             target.write(text)
     except FileExistsError:
-        raise UsageError(f"{file} is there already, and is left as it is", help="name another file") from None
+        raise UsageError(f"{file} exists already", help="name another file") from None
     except OSError as error:
         raise UsageError(
-            f"{file} could not be written: {error.strerror}", help="name a file in a folder of yours"
+            f"cannot write {file}: {error.strerror}", help="name a file in a folder that you may write to"
         ) from None
     typer.echo(file)
     results = file.with_suffix("").name

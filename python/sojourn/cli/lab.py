@@ -60,7 +60,9 @@ def start(
             f"{target} exists already", help="name another file; existing files are never replaced"
         ) from None
     except OSError as error:
-        raise UsageError(f"cannot write {target}: {error.strerror}", help="name a file in a folder of yours") from None
+        raise UsageError(
+            f"cannot write {target}: {error.strerror}", help="name a file in a folder that you may write to"
+        ) from None
     questions = "\n".join(f"{number}. {question}" for number, question in enumerate(own.questions, 1))
     out().print(Markdown(f"# {own.title}\n\n{own.text}\n\n## Task\n\n{own.task}\n\n## Questions\n\n{questions}\n"))
     say(f"wrote {target}\nrun it:   sojourn run {target} -o results/{name}\nmark it:  sojourn lab check {target}")

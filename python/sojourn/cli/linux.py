@@ -56,7 +56,7 @@ def build(
     from sojourn.linux.source import known_series
 
     if version is not None and source is not None:
-        raise UsageError("--version and --source are two different sources", help="give one of them")
+        raise UsageError("--version and --source exclude each other", help="give one of them")
     try:
         kernel = make(version=version, tree=source, name=name, config=config, jobs=jobs, say=terminal_say())
     except KeyboardInterrupt:
@@ -69,14 +69,14 @@ def build(
     if own := controls_beyond_mainline(kernel):
         out().print(f"congestion controls that mainline does not have: {', '.join(own)}", markup=False)
     if kernel.stack.removeprefix("linux-") not in known_series():
-        say(f"the simulator has no stack {kernel.stack}: it is for the engine linux alone, with stack = {kernel.stack}")
+        say(f"the simulator has no stack {kernel.stack}: only the engine linux can use it, with stack = {kernel.stack}")
     lacking = iproute.unknown(qdisc for qdisc in disciplines if qdisc in kernel.qdiscs)
     if lacking:
         say(f"no tc here knows {', '.join(lacking)}: building a newer one")
         try:
             out().print(f"tc is in {iproute.build()}")
         except SojournError as error:
-            say(f"that failed, and everything else works: {error.message}")
+            say(f"this step failed; everything else works: {error.message}")
     chosen = f" --kernel {kernel.label}" if kernel.tree or kernel.name else ""
     first = own[0] if own else "reno"
     out().print(f"try it: sojourn try --engine linux{chosen} --stack {kernel.stack} {first} cubic", markup=False)
@@ -153,10 +153,10 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
         )
         return
     if not found:
-        say("no kernel has been built; about ten minutes: sojourn linux build")
+        say("no kernel is built; about ten minutes: sojourn linux build")
         return
     rows = [[k.name or "", k.id, stands.get(k.id, "–"), k.source, ", ".join(k.ccs)] for k in found]
     print_table(["name", "kernel", "stands for", "source", "congestion controls"], rows, prose=(3, 4))
     if len(stands) < len(found):
-        out().print("a kernel that stands for no stack runs with --engine linux:KERNEL", markup=False)
-    out().print("more of them: sojourn ccs --engine linux, sojourn qdiscs --engine linux", markup=False)
+        out().print("to run a kernel without a stack: --engine linux:KERNEL", markup=False)
+    out().print("more: sojourn ccs --engine linux, sojourn qdiscs --engine linux", markup=False)

@@ -30,7 +30,7 @@ def suites(name: str | None, *, as_json: bool) -> None:
         rows = [[e["name"], str(e["runs"]), _minutes(e), e["about"]] for e in entries]
         print_table(["suite/scenario", "runs", "time", "what it is about"], rows, right=(1, 2), prose=(3,), lines=1)
         out().print(f"time: expected on {_cores()}, with every seed; --seeds 1 takes less")
-        out().print("more of one: sojourn suites NAME", markup=False)
+        out().print("details: sojourn suites NAME", markup=False)
         return
     for entry in entries:
         _show_suite(entry)
@@ -106,7 +106,7 @@ def _kernels(engine: str) -> list[Kernel] | None:
         return None
     found = [named(word)] if word else built()
     if not found:
-        raise UsageError("no kernel has been built", help="about ten minutes: sojourn linux build")
+        raise UsageError("no kernel is built", help="about ten minutes: sojourn linux build")
     return found
 
 
@@ -170,7 +170,7 @@ def _list_or_show(
         print_json(entries)
     else:
         print_table(["name", "what it is"], [[e["name"], e["summary"]] for e in entries], prose=(1,), lines=1)
-        out().print(f"more of one: sojourn {command} NAME", markup=False)
+        out().print(f"details: sojourn {command} NAME", markup=False)
         if command in {"ccs", "qdiscs"}:
             out().print(f"one of yours, in Python: {PREFIX}FILE:CLASS (docs/tutorials/own-control.md)", markup=False)
 

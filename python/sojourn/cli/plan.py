@@ -50,7 +50,7 @@ def show_plan(campaign: Campaign, *, as_json: bool) -> None:
     ]
     heads = ["experiment", "cells", "runs", "there", "simulated", "packets", "time", "memory", "disk"]
     print_table(heads, rows, right=range(1, 9))
-    out().print(f"{len(left)} run{'s'[: len(left) != 1]} to make, {needs_line(together, threads)}; nothing was run")
+    out().print(f"{len(left)} run{'s'[: len(left) != 1]} to make, {needs_line(together, threads)}; this was a dry run")
     if not math.isnan(together.packets):
         out().print(_BASIS)
 

@@ -48,6 +48,6 @@ def _text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}", help="name an experiment file") from None
+        raise UsageError(f"cannot read {file}: {error.strerror}", help="name an experiment file") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{file} is no text", help="name an experiment file, TOML in UTF-8") from None
+        raise UsageError(f"{file} is not a text file", help="name an experiment file, TOML in UTF-8") from None

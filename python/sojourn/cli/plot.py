@@ -117,7 +117,7 @@ def _target(output: Path | None, kind: str, form: str) -> tuple[Path, str]:
         ends = form or "svg"
     if ends not in FORMATS:
         raise UsageError(
-            f"{target} is no name of a picture: figures are {', '.join(FORMATS)}",
+            f"{target} is not a figure file name: use {', '.join(FORMATS)}",
             help=f"say {target.with_suffix('.svg')}",
         )
     if form and form != ends:

@@ -17,9 +17,9 @@ def note_plugins(keys: Iterable[RunKey]) -> None:
 
 def note_python(file: str) -> None:
     """Say of a Python file that it is a program, and what in it may make results differ from run to run."""
-    say(f"{file}: Python, which runs with your rights")
+    say(f"{file}: Python code, which runs with your rights")
     for doubt in doubts(file):
-        say(f"{file}: {doubt}: results that depend on it do not repeat; random numbers are those of view.random()")
+        say(f"{file}: {doubt}: results that depend on it are not reproducible; use view.random() for random numbers")
 
 
 def note_files(files: Iterable[str]) -> None:

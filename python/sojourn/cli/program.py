@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from sojourn.quick.asked import Programs
 
 _COMMAND: Final = "sojourn.command"
-"""Where a context keeps what stands behind ``--``."""
+"""The context's key for the words after ``--``."""
 
 
 class WithProgram(typer.core.TyperCommand):
-    """A command whose words behind ``--`` are a program's, and none of its own."""
+    """A command that takes the words after ``--`` as a program."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - a class that typer keeps to itself
         """Take the program off, and read the rest as ever."""
@@ -54,15 +54,15 @@ def programs_of(
         try:
             words = shlex.split(server or "")
         except ValueError as error:
-            raise UsageError(f"--server {server}: {error}", help="quote it as a shell does") from error
+            raise UsageError(f"--server {server}: {error}", help="quote it as in a shell") from error
         return Programs(client, words, ready, files or ())
     if server is not None or ready is not None or files:
         raise UsageError(
-            "there is no client for the server", help="write its command behind --: sojourn try … -- curl server"
+            "there is no client for the server", help="write its command after --: sojourn try … -- curl server"
         )
     if not flows:
         raise UsageError(
-            "Missing argument 'CC...': a congestion control for each flow, or a program behind --",
+            "Missing argument 'CC...': a congestion control for each flow, or a program after --",
             help="sojourn try cubic reno, or sojourn try --engine linux --server COMMAND -- COMMAND",
         )
     return None

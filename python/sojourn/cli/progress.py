@@ -19,7 +19,7 @@ class _Told(Progress):
 
 
 def watching(runs: int, seconds: float, *, after: float = 0.0) -> Progress:
-    """Return who watches so many runs of so many simulated seconds together, for a ``with`` statement.
+    """Return a watcher of a number of runs and their simulated seconds, for a ``with`` statement.
 
     Args:
         runs: how many.

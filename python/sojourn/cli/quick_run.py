@@ -116,11 +116,11 @@ def _experiment(asked: Asked, *, engine: str, settings: list[str], plugins: list
 
 def _save(path: Path, asked: Asked, settings: Sequence[str]) -> None:
     """Write the experiment as a file that ``sojourn run`` takes."""
-    beside = "".join(f"# set beside it: {setting}\n" for setting in settings)
+    beside = "".join(f"# set outside this file: {setting}\n" for setting in settings)
     try:
         write_file(path, f"# {asked.command}\n{beside}\n{asked.toml()}".encode())
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
 def _run(experiment: Experiment, *, engine: str, pcap: Path | None, snap_len: int | None) -> Sequence[Run]:

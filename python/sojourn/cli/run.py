@@ -56,7 +56,7 @@ def run(
     """Run experiments into a results folder and show what came out; exit with status 1 if a check fails."""
     wanted, looks = _looks(aims, seeds, max_seeds)
     if looks and shard is not None:
-        raise UsageError("a shard has a part of each cell's seeds", help="leave out --precision or --shard")
+        raise UsageError("a shard needs a fixed number of seeds per cell", help="leave out --precision or --shard")
     seeds = looks[-1].seeds if looks else seeds
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
@@ -66,7 +66,7 @@ def run(
         keys = [replace(key, keep=keep) for key in keys]
     # What is to be run comes first: a wrong name is the nearer mistake.
     if output is None and not dry_run:
-        raise UsageError("there is no results folder to run into", help="say -o DIR; --dry-run needs none")
+        raise UsageError("-o names no results folder", help="add -o DIR; --dry-run needs none")
     campaign = Campaign(
         keys=keys,
         engine=engine,
@@ -118,7 +118,7 @@ def _repeated(keys: list[RunKey], times: int, engine: str) -> list[RunKey]:
     if times == 1:
         return keys
     if _core.facts(engine).deterministic:
-        raise UsageError(f"two runs of one seed are the same on {engine}", help="use --seeds instead of --repeat")
+        raise UsageError(f"runs with the same seed are identical on {engine}", help="use --seeds instead of --repeat")
     return [replace(key, repetition=number) for key in keys for number in range(1, times + 1)]
 
 
@@ -220,13 +220,15 @@ def run_keys(
         for named in library.resolve(word):
             if named.file.suffix == ".batch":
                 if plugins:
-                    raise UsageError("Flent's batch files know no plugins", help="leave --plugin out, or write a .toml")
+                    raise UsageError(
+                        "Flent's batch files do not support plugins", help="omit --plugin, or write a .toml file"
+                    )
                 read = _batch(named.file, engine=engine, seeds=seeds, settings=settings, batches=batches or [])
             else:
                 read = [load(named.file, settings=settings, seeds=seeds, engine=engine, yes=yes, plugins=plugins)]
             experiments[named.file.resolve()] = read
     if batches and not any(file.suffix == ".batch" for file in experiments):
-        raise UsageError("-b chooses among the batches of a .batch file, and there is none")
+        raise UsageError("-b selects batches of a .batch file, and you named no such file")
     meant = selection.parse(only or [])
     everything = [key for read in experiments.values() for one in read for key in one.run_keys]
     selection.check(meant, (key.scenario for key in everything))
@@ -234,7 +236,7 @@ def run_keys(
     if not keys:
         raise UsageError("no cell has all of these labels", help="`sojourn suites` names the suites; leave one out")
     if len(keys) > _core.MOST_RUNS and not yes:
-        raise UsageError(f"these are {len(keys):,} runs", help="say --yes if they are meant")
+        raise UsageError(f"these are {len(keys):,} runs", help="add --yes to go ahead")
     note_plugins(keys.values())
     show_warnings(warning for read in experiments.values() for one in read for warning in one.warnings)
     return list(keys.values())

@@ -16,7 +16,7 @@ _WIDTH: Final = 80
 
 
 class Talk:
-    """How much is said besides results."""
+    """How much to print in addition to results."""
 
     quiet: bool = False
     """Results and errors alone."""
@@ -75,7 +75,7 @@ def err() -> Console:
 
 
 def say(text: str) -> None:
-    """Print a message beside the results, in one line however long; nothing with ``-q``."""
+    """Print a message, not a result, in one line of any length; nothing with ``-q``."""
     if TALK.quiet:
         return
     err().print(text, soft_wrap=True, markup=False)

@@ -64,9 +64,10 @@ def search(
 ) -> None:
     r"""Search an experiment's settings for the worst case of a metric.
 
-    The file says in [b]\[search][/b] what may vary (docs/search.md). What is found is made as simple as still shows
-    it, is made again with fresh seeds, and is written as an experiment with a check: DIR/found.toml. The same seed and
-    number of runs find the same, whatever the number of threads; of a time, the same beginning.
+    [b]\[search][/b] in the file lists the settings to vary (docs/search.md). The command simplifies the finding as far
+    as it still shows the effect, repeats it with fresh seeds, and writes it as an experiment with a check:
+    DIR/found.toml. The same seed and number of runs give the same finding with any number of threads; a time limit
+    gives the same first trials.
     """
     from sojourn.cli.screen import detail, out, print_json, say
     from sojourn.core.store.atomic import write_file
@@ -79,7 +80,7 @@ def search(
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read", help="name an experiment file with [search]") from error
+        raise UsageError(f"cannot read {file}", help="name an experiment file with [search]") from error
     subject = Subject(text, str(file), str(file.parent), tuple(settings or ()), tuple(plugins or ()))
     threads = threads or os.cpu_count() or 1
     campaign = Campaign.plan(
@@ -100,7 +101,7 @@ def search(
         shrunk = None
         confirmed = []
         if found.nothing:
-            say("nothing is more extreme than the file as it is")
+            say("found no more extreme scenario than the file itself")
         elif not no_shrink:
             shrunk = shrink(
                 subject, objective, found.best.settings, bound=reach, seed=seed, threads=threads, report=detail
@@ -123,7 +124,7 @@ def search(
                 say(str(confirmed[-1]))
     except KeyboardInterrupt:
         raise Interrupted(
-            "interrupted" + (f": what was tried is kept in {output}" if output else ""),
+            "interrupted" + (f": the trials are kept in {output}" if output else ""),
             help=f"to go on from there, say the same again{'' if output else '; -o DIR keeps what was tried'}",
         ) from None
     page = account(found, shrunk, confirmed)

@@ -127,7 +127,7 @@ def words_of(option: str, text: str) -> list[str]:
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"{option} {text}: {error}", help="quote it as a shell does") from error
+        raise UsageError(f"{option} {text}: {error}", help="quote it as in a shell") from error
     if not words:
         raise UsageError(f"{option} has no program", help=f"{option} 'iperf3 -s'")
     return words
@@ -141,7 +141,7 @@ def _control(words: Sequence[str], program: Sequence[str], pid: int | None) -> N
     from sojourn.cli.screen import print_json, say
 
     if program:
-        raise UsageError(f"{words[0]} and a command are two things", help="write the command alone behind --")
+        raise UsageError(f"{words[0]} and a command exclude each other", help="write only the command, after --")
     if list(words) == ["status"]:
         print_json(json.loads(ask("status", pid) or "null"))
         return
@@ -215,7 +215,7 @@ def run_on(
         if save is not None:
             _save(save, line, run, command)
     if status is None:
-        say(f"the command was ended after {line.longest}")
+        say(f"stopped the command after {line.longest}")
     for fault in faults:
         say(f"warning: not valid: {fault} (docs/live.md)")
     if not _is_quiet():
@@ -287,5 +287,5 @@ def _save(path: Path, line: "Way", run: "Run", command: str) -> None:
         comment = "".join(f"# {row}\n" for row in f"seen of: {command}".splitlines())
         write_file(path, f"{comment}\n{text}".encode())
     except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from error
-    say(f"what was seen is in {path}; to simulate it: sojourn run {path} -o DIR")
+        raise UsageError(f"cannot write {path}: {error.strerror}") from error
+    say(f"the observed line is in {path}; to simulate it: sojourn run {path} -o DIR")

@@ -138,7 +138,7 @@ def prune(
     from sojourn.runner.foresight import size
 
     if not (experiment or damaged or captures):
-        raise UsageError("nothing is named to be removed", help="say --experiment NAME, --damaged or --captures")
+        raise UsageError("nothing selected to remove", help="add --experiment NAME, --damaged or --captures")
     opened = Folder.open(folder)
     with opened.locked():
         runs = _chosen(opened, experiment or [], damaged=damaged)

@@ -52,9 +52,9 @@ def validate(
         )
         rows_said = "\n  ".join(str(own) for own in unmeasured)
         raise UsageError(
-            f"{head}: our runs have no value of something that was published\n  {rows_said}",
+            f"{head}: our runs lack a value for a published one\n  {rows_said}",
             help=next((own.why.render() for own in unmeasured if own.why), None)
-            or "leave these rows out of the table, or make the runs anew by an engine that records it",
+            or "leave these rows out of the table, or repeat the runs on an engine that records it",
         )
 
 
@@ -109,7 +109,7 @@ def _unjudged_json(row: Row, verdict: str) -> dict[str, Any]:
 
 def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Sequence[Row], *, published: int) -> None:
     console = out()
-    # First what there is nothing to say of: the verdict is what the reader is left with.
+    # Rows without a verdict come first, so that the reader ends with the verdict.
     if not_run:
         console.print(f"not run: {len(not_run)} of {published} published rows")
         for row in not_run:
@@ -118,16 +118,16 @@ def _show(summaries: Sequence[Summary], judged: Sequence[Judged], not_run: Seque
         _print_values(judged)
         _print_summary(summaries)
         console.print(
-            "A row agrees when each published value lies in our central 95 % range, widened by the published\n"
-            "replicate noise and the value's own (the square root of a count). Errors are ours less published,\n"
-            "of a row's first flow: of rates in percent of the row's sum, else of the value."
+            "A row agrees if each published value is in our central 95 % range, which we widen by the published\n"
+            "replicate noise and the value's own noise (the square root of a count). An error is our value minus\n"
+            "the published one, for a row's first flow: rates in percent of the row's sum, others of the value."
         )
     few = sum(j.seeds < ENOUGH_SEEDS for j in judged)
     if few:
         console.print(f"\n{few} of these rows have fewer than {ENOUGH_SEEDS} seeds: too few for a verdict.")
     unknown = sum(len(j.values) > 1 and not j.noise_known for j in judged)
     if unknown:
-        console.print(f"\nThe replicate noise of {unknown} rows is not known; their ranges are not widened by it.")
+        console.print(f"\nThe replicate noise of {unknown} rows is unknown and does not widen their ranges.")
 
 
 def _print_values(judged: Sequence[Judged]) -> None:

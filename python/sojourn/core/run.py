@@ -71,7 +71,7 @@ class _Source(Protocol):
 
 
 class Run:
-    """The data of a run: what was run, and its tables as Polars frames; :class:`sojourn.Run` adds the views.
+    """The data of a run: its scenario, and its tables as Polars frames; :class:`sojourn.Run` adds the views.
 
     Times are seconds from the run's origin; the unit of a column is in its name (``_s``, ``_bps``).
     """
@@ -221,7 +221,7 @@ class Run:
     def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:
         """Return the harm (Ware et al., HotNets 2019) that this run's rivals do to a metric, 0 to 1.
 
-        With more better it is (alone - beside) / alone, with less better (beside - alone) / beside; 0 if nothing got
+        If more is better, it is (alone - beside) / alone, otherwise (beside - alone) / beside; 0 if nothing got
         worse; NaN where a run has no value or there is nothing to measure by.
 
         Args:

@@ -1,4 +1,4 @@
-"""Modules that lie beside a user's file and that it imports: they are a part of what identifies a run.
+"""Modules in the folder of a user's file that the file imports: they are part of a run's identity.
 
 They are found by reading the imports, also in what is imported, and are read anew whenever the file is: a module of the
 same name that somebody else has imported is neither used nor replaced. Relative imports are not understood, since a
@@ -14,7 +14,7 @@ from pathlib import Path
 
 
 def beside(path: str, content: bytes) -> dict[str, Path]:
-    """Return the files beside a file that it imports, directly or through one another, by their modules' names.
+    """Return the files in its folder that a file imports, directly or indirectly, by module name.
 
     What is no Python is passed over: whoever runs it says so.
     """

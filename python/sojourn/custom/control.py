@@ -1,4 +1,4 @@
-"""What a congestion control in Python is."""
+"""The base class of congestion controls in Python."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ from sojourn._core import View
 Ecn = Literal["off", "rfc3168", "accecn"]
 
 Answer = int | float | tuple[int | float | None, int | float | None] | None
-"""What a hook answers: None, and all stays as it is; a congestion window in segments, 1 or more, of which a fraction is
-cut off; or a pair of a window and a pacing rate in bits of payload per second, each of which may be None. A pacing rate
-is for a control with :attr:`CongestionControl.full_control`."""
+"""The answer of a hook: None for no change; a congestion window in segments, 1 or more (Sojourn cuts fractions off); or
+a pair of a window and a pacing rate in bits of payload per second, where either may be None. Only a control with
+:attr:`CongestionControl.full_control` may answer a pacing rate."""
 
 
 class CongestionControl(ABC):
@@ -22,7 +22,7 @@ class CongestionControl(ABC):
     pacing rate as Linux does, to 200 % or 120 % of window/RTT.
 
     A call may read its view, and nothing that differs from run to run: no clock, no generator of its own, no file.
-    Random numbers are those of :meth:`View.random`. The view is filled anew for each call: keep numbers, not the view.
+    Random numbers are those of :meth:`View.random`. Each call fills the view again: keep numbers, not the view.
     """
 
     ecn: ClassVar[Ecn] = "off"
@@ -61,7 +61,7 @@ class CongestionControl(ABC):
     def on_rtt_round(self, view: View) -> Answer:  # noqa: B027 - not every class has one
         """Return the window after a round trip: all that was out when the last round ended has been acknowledged.
 
-        It is called before :meth:`on_ack`, for the same ACK; what it answers holds in that call already.
+        It is called before :meth:`on_ack`, for the same ACK, which already sees its answer.
         """
 
     def on_timeout(self, view: View) -> Answer:  # noqa: B027 - not every class has one

@@ -16,10 +16,10 @@ class Wrong(Exception):  # noqa: N818 - it becomes an error of the experiment or
 
 
 def raised(error: BaseException, path: str) -> tuple[str, str]:
-    """Return what is said of an exception that came out of a file: the line there, and what to do."""
+    """Return the message and the help for an exception from a file, with the line."""
     kind = f"{type(error).__name__}: {error}".removesuffix(": ")
     if isinstance(error, SyntaxError) and error.filename == path:
-        return f"line {error.lineno}: {error.msg}", "mend the line"
+        return f"line {error.lineno}: {error.msg}", "fix this line"
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     if not own:
         return kind, "see that the file fits what Sojourn calls it with"
@@ -30,7 +30,7 @@ def raised(error: BaseException, path: str) -> tuple[str, str]:
             f"see why it does not get past line {frame.lineno}; a hook may take seconds, not minutes",
         )
     text = f" ({frame.line})" if frame.line else ""
-    return f"line {frame.lineno}, in {frame.name}: {kind}", f"mend line {frame.lineno}{text}"
+    return f"line {frame.lineno}, in {frame.name}: {kind}", f"fix line {frame.lineno}{text}"
 
 
 def place(function: Callable[..., object]) -> str:

@@ -26,7 +26,7 @@ _DIFFERS = frozenset({"random", "secrets", "time", "datetime", "uuid", "os", "th
 
 
 def digest(path: str) -> str:
-    """Return the SHA-256 of a file, and of the modules beside it that it imports, if there are any.
+    """Return the SHA-256 of a file together with the modules of its folder that it imports.
 
     Raises:
         Wrong: it cannot be read, or one of them cannot.
@@ -101,7 +101,7 @@ def change_aqm(queue: Aqm, view: _core.QueueView, before: list[str], words: list
 
 
 def doubts(path: str) -> list[str]:
-    """Return what in a file, and in what it imports beside it, may make results differ: imports, each with its line."""
+    """Return the imports that may make results differ, with their lines, of a file and its modules."""
     content = _content(path)
     found = _doubts(content, path, "")
     for file in _beside(path, content).values():

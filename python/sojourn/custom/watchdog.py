@@ -31,7 +31,7 @@ MESSAGE: Final = "it does not come back"
 """What an error says about a hook that was interrupted."""
 
 _BETWEEN: Final = frozenset({"make_aqm"})
-"""Functions of ours that stand between the simulator and the user's file."""
+"""Our functions between the simulator and the user's file."""
 
 
 class Endless(BaseException):

@@ -50,8 +50,8 @@ class Claimed:
         self._engine, self._first = engine, first
         if not self._claims:
             raise UsageError(
-                "no published claim speaks of these cells",
-                help="run the suites that it compares together, whole; `sojourn claims DIR --all` lists the claims",
+                "no published claim covers these cells",
+                help="run its suites together and completely; `sojourn claims DIR --all` lists the claims",
             )
 
     def judge(self, runs: Sequence[Run]) -> tuple[list[ClaimStanding], set[_Place]]:

@@ -11,7 +11,7 @@ def catalogue(name: str | None = None) -> list[dict[str, Any]]:
     """Return scenarios of suites with their source, axes, numbers of cells and runs, and simulated time.
 
     Args:
-        name: a suite, or SUITE/SCENARIO; every suite unless given.
+        name: a suite, or SUITE/SCENARIO (default: every suite).
 
     Raises:
         UsageError: if there is no such suite, with the nearest.

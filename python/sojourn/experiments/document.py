@@ -39,7 +39,7 @@ def toml(**said: object) -> str:
     Args:
         said: sections (``hop``, ``flow``, ``axis``, ``event``, …) as lists and mappings, and the settings of
             ``[experiment]`` (``name``, ``duration``, ``seeds``, …). Settings of an axis may be paths:
-            ``axis={"rtt": {"20ms": {"hop.b.rtt": "20ms"}}}``. What is None is left out.
+            ``axis={"rtt": {"20ms": {"hop.b.rtt": "20ms"}}}``. Settings of None are omitted.
 
     Raises:
         UsageError: if there is no such section or setting, with the nearest, or a value is nothing that TOML can say.
@@ -146,7 +146,7 @@ def _sections() -> Mapping[str, frozenset[str]]:
 
 
 def _axes(axes: Any) -> dict[str, Any]:  # noqa: ANN401 - what is wrong in it the parser says
-    """Return axes whose settings are tables, where paths were written."""
+    """Return axes with settings as tables instead of paths."""
     return {
         axis: {str(label): _spread_out(settings) for label, settings in labels.items()}
         if isinstance(labels, Mapping)

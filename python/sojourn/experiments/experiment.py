@@ -1,4 +1,4 @@
-"""Experiments: what is to be run, resolved into one scenario a cell and seed."""
+"""Experiments, resolved into one scenario for each cell and seed."""
 
 import json
 import os
@@ -53,9 +53,9 @@ class Experiment:
     text: str | None = None
     """The file that says it; None if it was read from a resolved scenario."""
     settings: Sequence[str] = ()
-    """What was set beside the file."""
+    """Settings made outside the file."""
     seeds: int | None = None
-    """How many seeds were asked for beside the file."""
+    """The number of seeds requested outside the file."""
     warnings: Sequence[ExperimentWarning] = ()
     """What it says that is legal and may not be what was meant; stored with the runs that have it."""
 
@@ -75,9 +75,9 @@ class Experiment:
         <Experiment two-queues: 2 cells, 2 runs on sim>
 
         Args:
-            engine: what is to run it.
+            engine: the engine to run it.
             said: sections (``hop``, ``flow``, ``axis``, ``event``, …) as lists and mappings, and the settings of
-                ``[experiment]`` (``name``, ``duration``, ``seeds``, …); what is None is left out. :meth:`toml` has
+                ``[experiment]`` (``name``, ``duration``, ``seeds``, …); None omits a setting. :meth:`toml` has
                 the file that comes of it.
 
         Raises:
@@ -99,7 +99,7 @@ class Experiment:
         engine: str = "sim",
         **said: object,
     ) -> "Experiment":
-        """Return flows over one bottleneck; what is a list, or a mapping of labels to values, is an axis.
+        """Return flows over one bottleneck; a list, or a mapping of labels to values, becomes an axis.
 
         >>> Experiment.dumbbell(qdisc=["pfifo", "fq_codel", "dualpi2"], flows=["cubic", "prague"], seeds=5)
         <Experiment dumbbell: 3 cells, 15 runs on sim>
@@ -111,7 +111,7 @@ class Experiment:
             flows: congestion controls, or the settings of a ``[[flow]]``: ``{"cc": "reno", "start": "5s"}``.
             duration: how long to run.
             name: the experiment's.
-            engine: what is to run it.
+            engine: the engine to run it.
             said: more, as for :meth:`build`: ``stack="linux-5.4"``, ``seeds=10``, ``event=[...]``.
 
         Raises:
@@ -121,7 +121,7 @@ class Experiment:
         return parse(text, BUILT, engine=engine)
 
     def toml(self) -> str:
-        """Return the experiment file. What was set beside it, and is not in it, is said in a comment at its beginning.
+        """Return the experiment file. A comment at its start lists settings that were made outside the file.
 
         Raises:
             UsageError: if there is none: the experiment was read from a resolved scenario or a batch file.
@@ -129,7 +129,7 @@ class Experiment:
         if self.text is None:
             raise UsageError(f"{self.name} was not read from an experiment file, and there is none of it")
         beside = [*self.settings, *([f"seeds={self.seeds}"] if self.seeds is not None else [])]
-        return "".join(f"# set beside this file: {line}\n" for line in beside) + self.text
+        return "".join(f"# set outside this file: {line}\n" for line in beside) + self.text
 
     def only(self, **labels: str | Sequence[str]) -> "Experiment":
         """Return this experiment with some of its cells alone.
@@ -181,11 +181,11 @@ class Experiment:
         Args:
             folder: a results folder to keep the runs in, made if need be; runs that it has are not made again.
                 Without one, results stay in memory.
-            threads: runs at a time; as many as there are cores unless given.
-            watcher: told how far it is, instead of a notebook or a terminal.
-            pcap: so many bytes of each packet to keep, in captures beside the tables (see docs/data.md); it needs a
+            threads: runs at a time (default: the number of cores).
+            watcher: receives the progress, instead of a notebook or a terminal.
+            pcap: bytes of each packet to capture, in files next to the tables (see docs/data.md); it needs a
                 folder.
-            memory: the bytes of memory that the runs may take; what the machine has unless given.
+            memory: the bytes of memory that the runs may use (default: the machine's memory).
             quiet: whether to show nothing; otherwise what takes more than a second shows how far it is, in a notebook
                 or on a terminal.
 
@@ -258,8 +258,8 @@ def load(
     Args:
         what: its name (:func:`suites` has them), or where the file is.
         settings: changes as ``path=value``: ``hop.bottleneck.rate=10mbit``.
-        seeds: so many seeds (1, 2, …) for each cell, instead of the file's.
-        engine: what is to run it: ``sim``, ``linux``, or ``linux:NAME`` for the kernel of this name.
+        seeds: the number of seeds (1, 2, …) of each cell, instead of the file's.
+        engine: the engine: ``sim``, ``linux``, or ``linux:NAME`` for the kernel of this name.
         yes: whether more than 100 000 runs are meant.
         plugins: shared libraries with words of one's own, besides those that the file names. They are native code,
             which runs with your rights.
@@ -274,7 +274,7 @@ def load(
     except FileNotFoundError as error:
         raise UsageError(f"there is no file {path}") from error
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"{path} is not a text in UTF-8") from error
     if path.suffix == ".json":
@@ -307,7 +307,7 @@ def parse(
     plugins: Sequence[str] = (),
     folder: str | os.PathLike[str] = "",
 ) -> Experiment:
-    """Read an experiment from a text; ``name`` is what errors call it. Otherwise as :func:`load`.
+    """Read an experiment from a text; errors use ``name`` for it. Otherwise as :func:`load`.
 
     The plugins that the text names are looked for in ``folder``, or in the present one.
     """

@@ -81,7 +81,7 @@ def resolve(what: str) -> list[Named]:
         if not path.exists():
             raise UsageError(f"there is no file {what}")
         if not os.access(path, os.R_OK):
-            raise UsageError(f"{what} cannot be read", help="check its permissions")
+            raise UsageError(f"cannot read {what}", help="check its permissions")
         return [Named(what, path)]
     if path.is_dir():
         raise UsageError(
@@ -96,7 +96,7 @@ def resolve_suite(what: str, kind: str = "suite") -> list[Named]:
 
     Args:
         what: a suite, ``SUITE/SCENARIO``, or ``all`` for every suite that has a published source.
-        kind: what was asked for, as the error calls it.
+        kind: the kind of thing, for the error message.
 
     Raises:
         UsageError: if there is nothing of that name, with the nearest.

@@ -75,9 +75,7 @@ def _document(path: Path, content: bytes) -> Mapping[str, Any]:
         events = list(_lines(content))
         if not events:
             place = f" (line {whole.lineno})" if isinstance(whole, json.JSONDecodeError) else ""
-            raise DataFileError(
-                path, f"it is no JSON{place}", help=f"give {_KIND}; it may have been cut short"
-            ) from whole
+            raise DataFileError(path, f"it is no JSON{place}", help=f"give {_KIND}; it may be truncated") from whole
         first = {str(event.get("event")): event.get("data") for event in events}
         intervals = [event.get("data") for event in events if event.get("event") == "interval"]
         return {

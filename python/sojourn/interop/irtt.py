@@ -35,7 +35,7 @@ def incoming(path: Path) -> Incoming:
         version = str(said["version"]["irtt"])
     except (ValueError, RecursionError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise DataFileError(
-            path, f"it is not irtt's, or is damaged: {type(error).__name__} {error}", help=f"give {_KIND}"
+            path, f"it is not from irtt, or is damaged: {type(error).__name__} {error}", help=f"give {_KIND}"
         ) from error
     if not rows or interval <= 0:
         raise DataFileError(path, "it has no round trips", help="measure for longer than one interval")

@@ -94,7 +94,7 @@ def _read(path: Path, text: str) -> tuple[dict[str, str], str, "dict[int, _Step]
                 base = int(value) if key == "base timestamp" else base
             continue
         if not _taken(line, base, steps):
-            raise DataFileError(path, f"line {number}: {line[:60]!r} is no line of mm-link's", help=f"give {_KIND}")
+            raise DataFileError(path, f"line {number}: {line[:60]!r} is not a line of mm-link", help=f"give {_KIND}")
     return about, way, steps
 
 

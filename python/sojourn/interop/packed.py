@@ -30,7 +30,7 @@ def read_file(path: Path, most: int, *, kind: str, too_large: str) -> bytes:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise DataFileError(path, "it is no file", help=f"give {kind}")
+                raise DataFileError(path, "it is not a file", help=f"give {kind}")
             content = file.read(most + 1)
     except OSError as error:
         raise DataFileError(path, error.strerror or str(error)) from error
@@ -61,7 +61,7 @@ def unpacked(path: Path, content: bytes, most: int, *, too_large: str, cut: bool
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         wrong = f"it cannot be unpacked: {error}"
         if not (cut and text):
-            raise DataFileError(path, wrong, help="it may have been cut short") from error
+            raise DataFileError(path, wrong, help="it may be truncated") from error
     if len(text) > most:
         raise DataFileError(path, f"it has more than {most >> 20} MiB when it is unpacked", help=too_large)
     return bytes(text), wrong

@@ -101,7 +101,7 @@ def _sockets(path: Path, content: bytes) -> Iterator[tuple[float, tuple[str, str
         if ends is None or "cwnd:" not in text:
             continue
         if at is None:
-            raise DataFileError(path, f"line {number} is of no time", help=f"give {_KIND}")
+            raise DataFileError(path, f"line {number} has no time", help=f"give {_KIND}")
         yield at, ends, _numbers(text), cc[1] if (cc := _CONTROL.match(text)) else UNKNOWN
         ends = None
 
@@ -112,7 +112,7 @@ def _seconds(path: Path, number: int, text: str) -> float:
     try:
         return dt.datetime.fromisoformat(text).timestamp()
     except (ValueError, OverflowError, OSError) as error:
-        raise DataFileError(path, f"line {number}: {text} is no time: {error}") from error
+        raise DataFileError(path, f"line {number}: {text} is not a time: {error}") from error
 
 
 def _numbers(text: str) -> dict[str, float]:

@@ -104,7 +104,7 @@ def export_tables(folder: Path, to: Path, tables: Sequence[str] = ()) -> list[Pa
                 pl.concat(parts).write_parquet(target, compression="zstd")
                 written.append(target)
     except OSError as error:
-        raise StoreError(f"{to} could not be written: {error.strerror or error}") from error
+        raise StoreError(f"cannot write {to}: {error.strerror or error}") from error
     return written
 
 
@@ -128,5 +128,5 @@ def export_run(record: Record, to: Path) -> list[Path]:
         for name in record.tables:
             record.table(name).write_parquet(to / f"{name}.parquet", compression="zstd")
     except OSError as error:
-        raise StoreError(f"{to} could not be written: {error.strerror or error}") from error
+        raise StoreError(f"cannot write {to}: {error.strerror or error}") from error
     return [to / name for name in (*files, *(f"{name}.parquet" for name in record.tables))]

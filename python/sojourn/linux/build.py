@@ -102,7 +102,7 @@ def _called(kernel: Kernel, name: str, origin: str) -> Kernel:
     if kernel.source != origin and kernel.name not in {None, name}:
         raise UsageError(
             f"what was built of {origin} is the kernel {kernel.name}, to the bit: it gets no other name",
-            help=f"run it as that: --engine linux --kernel {kernel.name}",
+            help=f"run that one: --engine linux --kernel {kernel.name}",
         )
     for other in kernels():
         if other.name == name and other.folder != kernel.folder:
@@ -121,7 +121,7 @@ def _objects(found: Source, work: Path) -> Iterator[Path]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise UsageError(f"{found.origin} is being built already", help="wait until that ends") from None
+            raise UsageError(f"{found.origin} is being built already", help="wait until it ends") from None
         yield out
 
 
@@ -141,7 +141,7 @@ class _Build:
         for there in kernels():
             same = (there.source, there.config, there.compiler) == (self.source.origin, hash_of(config), compiler)
             if same and not self.source.own:
-                self.say(f"{there.id} is there already", 1.0)
+                self.say(f"{there.id} exists already", 1.0)
                 return there
         self._compile(release)
         return self._keep(release, config, compiler)
@@ -166,7 +166,7 @@ class _Build:
 
     def _compile(self, release: str) -> None:
         """Run the compilation, counting the files against those that make says it will compile."""
-        self.say("counting what is to be compiled", 0.0)
+        self.say("counting files to compile", 0.0)
         run([*self.make, f"-j{self.jobs}", "prepare"], self.out, "the kernel cannot be prepared", _REPEATABLE)
         # What is to be linked is not there yet, which a rehearsal takes for an error; it goes on with the rest.
         rehearsed = _TO_COMPILE.findall(output([*self.make, "-nk", "linux"], _REPEATABLE))
@@ -184,7 +184,7 @@ class _Build:
             said = [line for line in kept.read_text(errors="replace").splitlines() if "rror" in line]
             raise RunError(
                 f"the kernel's build failed: {said[0].strip() if said else 'make says no more'}",
-                help=f"all of it is in {kept}",
+                help=f"the whole log is in {kept}",
             )
 
     def _follow(self, words: Sequence[str], log: Path, files: int, what: str) -> int:
@@ -214,9 +214,9 @@ class _Build:
         digest = hash_of_program(stripped)
         for there in kernels():
             if there.hash == digest and there.version == release:
-                self.say(f"{there.id} is there already: nothing in it has changed", 1.0)
+                self.say(f"{there.id} exists already: nothing in it has changed", 1.0)
                 return there
-        self.say("asking it what it has", 0.0)
+        self.say("querying its features", 0.0)
         with tempfile.TemporaryDirectory(prefix="build-", dir=cache()) as work:
             place = Path(work)
             shutil.move(stripped, place / "linux")
@@ -226,7 +226,7 @@ class _Build:
             except RunError as error:
                 raise RunError(
                     f"{release} was built, and cannot be used: {error.message}",
-                    help="nothing was kept but what was compiled; change the tree and build it again",
+                    help="only compiled files were kept; change the tree and build again",
                 ) from None
             folder = cache() / f"{release}-{digest}"
             folder.mkdir(exist_ok=True)

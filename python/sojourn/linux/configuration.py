@@ -85,14 +85,12 @@ def lines(own: Path | None) -> list[str]:
     try:
         text = own.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{own} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}") from error
+        raise UsageError(f"cannot read {own}: {getattr(error, 'strerror', None) or 'it is not a text file'}") from error
     said = [line.strip() for line in text.splitlines() if line.strip()]
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip()
         if word and not word.startswith("#") and re.fullmatch(r"CONFIG_\w+=.+", word) is None:
-            raise UsageError(
-                f"{own}:{number}: {word} is no option of a kernel", help="write CONFIG_NAME=y, a line each"
-            )
+            raise UsageError(f"{own}:{number}: {word} is not a kernel option", help="write CONFIG_NAME=y, a line each")
     return said
 
 
@@ -106,11 +104,11 @@ def refuse_what_does_not_take(config: str, own: Path | None) -> None:
     for needed in NEEDED:
         if needed not in there:
             raise UsageError(
-                f"this kernel cannot be used: its configuration does not take {needed}", help="5.4 or newer is needed"
+                f"this kernel cannot be used: its configuration does not accept {needed}", help="5.4 or newer is needed"
             )
     for asked in lines(own):
         if asked.startswith("CONFIG_") and asked.endswith("=y") and asked not in there:
             raise UsageError(
-                f"the kernel's configuration does not take {asked} of {own}",
+                f"the kernel's configuration does not accept {asked} of {own}",
                 help="the tree has no such option, or it depends on one that is not set",
             )

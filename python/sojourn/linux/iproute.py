@@ -68,16 +68,14 @@ def build(*, source: Path | None = None) -> Path:
             tree = Path(shutil.copytree(source, place / "tree", symlinks=True))
         else:
             raise UsageError(
-                f"{source} is no tree of iproute2: it has no tc/tc.c", help="name the folder that has configure"
+                f"{source} is not an iproute2 tree: it lacks tc/tc.c", help="name the folder that contains configure"
             )
         _run(["./configure"], tree, "iproute2 cannot be configured")
         _run(["make", f"-j{os.cpu_count() or 1}", "SUBDIRS=lib tc"], tree, "tc does not build")
         said = subprocess.run([tree / "tc" / "tc", "-V"], capture_output=True, text=True, check=False)  # noqa: S603 - just built
         version = re.search(r"[0-9][0-9.]*[0-9]", said.stdout)
         if version is None:
-            raise RunError(
-                f"the tc that was built does not say its version: {said.stdout.strip() or said.stderr.strip()}"
-            )
+            raise RunError(f"the built tc does not print its version: {said.stdout.strip() or said.stderr.strip()}")
         folder = store / f"tc-{version[0]}"
         folder.mkdir(exist_ok=True)
         _run(["strip", "-o", str(folder / "tc.new"), "tc/tc"], tree, "tc cannot be stripped")
@@ -88,7 +86,7 @@ def build(*, source: Path | None = None) -> Path:
 def _fetch(work: Path) -> Path:
     if program("apt-get") is None or not _KEYS.is_file():
         raise UsageError(
-            "a newer iproute2 comes from Debian's archive, and this machine has no apt that knows its keys",
+            "a newer iproute2 comes from Debian's archive, and apt on this machine lacks its keys",
             help="apt install debian-archive-keyring, or name a tree: sojourn linux tc --source DIR",
         )
     (work / "lists" / "partial").mkdir(parents=True)
@@ -106,7 +104,7 @@ def _fetch(work: Path) -> Path:
     _run([*apt, "source", "--tar-only", "iproute2"], work, "apt-get cannot download the source of iproute2")
     tarball = next(work.glob("iproute2_*.orig.tar.*"), None)
     if tarball is None:
-        raise RunError("apt-get has not brought the source of iproute2")
+        raise RunError("apt-get did not fetch the source of iproute2")
     (work / "tree").mkdir()
     _run(["tar", "xf", tarball.name, "-C", "tree", "--strip-components=1"], work, f"{tarball.name} cannot be unpacked")
     return work / "tree"

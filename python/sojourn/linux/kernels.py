@@ -114,8 +114,8 @@ def cache() -> Path:
     if home := os.environ.get("HOME"):
         return Path(home) / ".cache" / "sojourn" / "linux"
     raise UsageError(
-        "SOJOURN_CACHE, XDG_CACHE_HOME and HOME are not set: nothing says where kernels are",
-        help="set SOJOURN_CACHE, or HOME, to a folder of yours",
+        "SOJOURN_CACHE, XDG_CACHE_HOME and HOME are not set, so the place of kernels is unknown",
+        help="set SOJOURN_CACHE, or HOME, to a folder of your own",
     )
 
 
@@ -175,9 +175,7 @@ def check_name(name: str, source: str) -> None:
         UsageError: if it is no name, or that of a kernel of another source.
     """
     if _NAME.fullmatch(name) is None:
-        raise UsageError(
-            f'"{name}" cannot name a kernel', help="begin with a letter; letters, digits, _, . and - may follow"
-        )
+        raise UsageError(f'"{name}" cannot name a kernel', help="use a letter, then letters, digits, _, . and -")
     for kernel in kernels():
         if kernel.name == name and kernel.source != source:
             raise UsageError(

@@ -36,11 +36,12 @@ def tree(folder: Path) -> Source:
     for file in ("Makefile", "Kconfig", "arch/um/Kconfig", "net/ipv4/Kconfig", "net/sched/Kconfig"):
         if not (folder / file).is_file():
             raise UsageError(
-                f"{folder} is no kernel tree: it has no {file}", help="name the folder that has Makefile and Kbuild"
+                f"{folder} is not a kernel tree: it lacks {file}",
+                help="name the folder that contains Makefile and Kbuild",
             )
     if (folder / ".config").exists() or (folder / "include" / "config").exists():
         raise UsageError(
-            f"{folder} has been built in, and builds outside of it need it clean",
+            f"{folder} contains a build; builds outside of it need a clean tree",
             help=f"make -C {folder} mrproper (it removes .config: keep a copy), or name a copy of the tree",
         )
     return Source(folder.resolve(), str(folder.resolve()), own=True)

@@ -72,7 +72,7 @@ def find(words: str, site: Path = SITE) -> Path:
         )
     few = 12
     more = f" and {len(fit) - few} more" if len(fit) > few else ""
-    raise UsageError(f'several pages fit "{words}": {", ".join(fit[:few])}{more}', help="name one of them")
+    raise UsageError(f'several pages fit "{words}": {", ".join(fit[:few])}{more}', help="choose one of them")
 
 
 def _said(name: str, page: Path) -> str:

@@ -40,7 +40,7 @@ def checked_fragment(text: str) -> str:
     """
     if not re.fullmatch(rf"#{_VERSION}\.[A-Za-z0-9_-]+", text) or len(text) > _MOST_ADDRESS:
         raise UsageError(
-            f'"{text[:20]}…" is no address of the playground', help=f"copy it whole: it begins with #{_VERSION}."
+            f'"{text[:20]}…" is not an address of the playground', help=f"copy all of it: it begins with #{_VERSION}."
         )
     return text
 

@@ -70,7 +70,7 @@ def distributions(cell: Cell, quantity: str, of: str, window: str) -> list[Distr
     label = labels.of_quantity(quantity)
     if table == "histograms" and window:
         raise UsageError(
-            f"{quantity} is kept as histograms of whole runs, and none of a window",
+            f"{quantity} exists only as histograms of whole runs",
             help="leave out window=, or ask for percentiles in a window: `sojourn table DIR 'p99(sojourn, …) over …'`",
         )
     frames = [_rows(run, table, column, window) for run in cell.runs]

@@ -73,7 +73,7 @@ class Drawn:
         asked = Size.of(size)
         if form == "svg":
             return standalone(self._element(asked)).encode()
-        return self._sheet("other format").file(form, asked)
+        return self._sheet().file(form, asked)
 
     def write(self, folder: str | os.PathLike[str], stem: str, form: str = "svg", size: str = "") -> tuple[Path, Path]:
         """Write the picture, ``stem.svg`` or of another format, and ``stem.csv``; return both paths.
@@ -96,11 +96,11 @@ class Drawn:
     def _element(self, size: Size | None) -> str:
         if isinstance(self.picture, str) and size is None:
             return self.picture
-        return self._sheet("other size").svg(size)
+        return self._sheet().svg(size)
 
-    def _sheet(self, wanted: str) -> Sheet:
+    def _sheet(self) -> Sheet:
         if isinstance(self.picture, str):
-            raise UsageError(f"this kind of figure draws its SVG itself: there is no {wanted} of it")
+            raise UsageError("this kind of figure exists as SVG only, in one size")
         return self.picture
 
     def _repr_html_(self) -> str:

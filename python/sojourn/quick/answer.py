@@ -1,7 +1,7 @@
 """What a quick run says in words: sentences that follow from its numbers, and none that do not.
 
 Each rule of :data:`RULES` looks at what one queue made of the flows and says a sentence, or nothing. Those of
-:data:`COMPARISONS` look at several queues. Thresholds stand beside the rules that use them.
+:data:`COMPARISONS` look at several queues. Thresholds are next to the rules that use them.
 """
 
 import math
@@ -31,7 +31,7 @@ def comparison(several: Sequence[Facts]) -> list[str]:
 # --- one queue -------------------------------------------------------------------------------------------------------
 
 _NAMED: Final = 4
-"""More flows than this are told by their congestion controls."""
+"""Answers name more flows than this by their congestion controls."""
 
 
 def shares(facts: Facts) -> str:
@@ -278,7 +278,7 @@ RULES: Final[Sequence[Rule]] = (
     web,
     limit,
 )
-"""In the order in which they are said."""
+"""In the order of the answer."""
 
 
 # --- several queues --------------------------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ _PART: Final = 0.1
 
 
 _SAME: Final = 0.02
-"""Sums whose extremes differ by less count as the same."""
+"""Sums count as equal if their extremes differ by less."""
 
 
 def throughput(several: Sequence[Facts]) -> str:

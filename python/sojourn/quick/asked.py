@@ -26,7 +26,7 @@ LOADS: Final[Mapping[str, Sequence[Mapping[str, object]]]] = {
         {"name": "video-up", "direction": "up", "video": {"profile": "call-up"}},
     ),
 }
-"""What runs beside the flows, by its option."""
+"""Additional traffic, by its option."""
 
 UPLOADS: Final = "cubic"
 """The congestion control of uploads where no flow names one."""
@@ -114,19 +114,19 @@ def _text(path: Path) -> str:
         if path.stat().st_size > _LARGEST_FILE:
             raise UsageError(
                 f"{path} is larger than {_LARGEST_FILE // 1_000_000} MB",
-                help="leave it where it is, and name its folder in the experiment's reads",
+                help="keep it in place and add its folder to the experiment's reads",
             )
         return path.read_text()
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(
-            f"{path} is no text", help="leave it where it is, and name its folder in the experiment's reads"
+            f"{path} is not a text file", help="keep it in place and add its folder to the experiment's reads"
         ) from error
 
 
 _LARGEST_FILE: Final = 1_000_000
-"""A file's text stands in the experiment: bytes that it may have."""
+"""Maximum bytes of a file, because the experiment contains its text."""
 
 
 def _plain(name: str) -> str:
@@ -149,7 +149,7 @@ class Asked:
     up: str | None = None
     """The rate of the way up; the same as down if None."""
     uploads: int = 0
-    """Uploads beside the flows, each with the first flow's congestion control."""
+    """Additional uploads, each with the first flow's congestion control."""
     ecn: str | None = None
     """What the flows negotiate about ECN, in the file's words; the stack's default if None."""
     trace: str | None = None

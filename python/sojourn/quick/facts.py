@@ -83,7 +83,7 @@ class ProgramFacts:
 
 @dataclass(frozen=True, slots=True)
 class QueueFacts:
-    """A queue that matters beside the bottleneck."""
+    """A queue that matters other than the bottleneck."""
 
     name: str
     """Its direction: ``upload``."""
@@ -149,19 +149,19 @@ class Facts:
     idle: Spread
     """Median RTT of a ping before the flows start, s."""
     loaded: Spread
-    """The same beside them, in the window."""
+    """The same under load, in the window."""
     worst: Spread
     """The largest RTT of a ping in the window, s."""
     remarks: Sequence[SharedRemark]
     """What its numbers hide."""
     back: Sequence[FlowFacts] = ()
-    """Flows that send the other way: uploads beside downloads."""
+    """Flows in the other direction: uploads next to downloads."""
     back_rate: float | None = None
     """Of the link that way, bit/s."""
     most_s: float = 0.0
     """What the fullest queue of the window takes to drain, s."""
     peak: Peak | None = None
-    """The longest wait, if it lies outside the window and is longer than any in it."""
+    """The longest wait, if it is outside the window and longer than any in it."""
     ecn: Sequence[str] = ()
     """The TCP flows that have agreed on ECN."""
     links: Mapping[str, float | None] = field(default_factory=dict)
@@ -198,7 +198,7 @@ def facts_of(cell: Cell) -> Facts:
     scenario = cell.scenario
     found = scenario.bottleneck
     if found is None:
-        raise UsageError("no queue is left of the bottleneck", help="leave out the --set that takes it away")
+        raise UsageError("the bottleneck has no queue", help="remove the --set that deletes it")
     path, queue = found
     tcp = [flow for flow in scenario.loads if flow.kind in TCP]
     side = scenario.data_side
@@ -314,7 +314,7 @@ def facts_of(cell: Cell) -> Facts:
 FRAME_BITS: Final = 8 * 1514
 
 _OUTSIDE: Final = 2.0
-"""A wait outside the window that is so many times the longest in it is worth saying, from :data:`_WORTH_S` on."""
+"""Report a wait outside the window if it is this many times the longest in it, from :data:`_WORTH_S` on."""
 _WORTH_S: Final = 0.05
 
 

@@ -11,7 +11,7 @@ from sojourn.core import listings
 from sojourn.quick.facts import Facts
 
 SHARE: Final = 0.95
-"""Of the line's rate: what the shaper is set to."""
+"""The shaper's rate, as a share of the line's."""
 
 
 def commands(facts: Facts) -> list[str]:

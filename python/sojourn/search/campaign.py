@@ -39,7 +39,7 @@ class Found:
 
     @property
     def nothing(self) -> bool:
-        """Whether nothing is more extreme than the file as it is."""
+        """Whether found no more extreme scenario than the file itself."""
         return not self.objective.better(self.best.value, self.start.value)
 
 
@@ -84,17 +84,17 @@ class Campaign:
         )
         if searched is None:
             raise UsageError(
-                f"{subject.file} does not say what may vary",
+                f"{subject.file} names no settings to vary",
                 help='[search]\nhop.bottleneck.rate = "5mbit..200mbit log"',
             )
         if minimise is not None and maximise is not None:
-            raise UsageError("a search minimises a metric or maximises one, not both", help="leave one of them out")
+            raise UsageError("a search minimises a metric or maximises one, not both", help="remove one of them")
         if minimise is None and maximise is None:
             minimise, maximise = searched.minimise, searched.maximise
         metric = minimise if minimise is not None else maximise
         if metric is None:
             raise UsageError(
-                "nothing says what is searched for", help="--minimise 'share(cubic)', or minimise = … in [search]"
+                "the search has no objective", help="--minimise 'share(cubic)', or minimise = … in [search]"
             )
         objective = Objective(metric, minimise=minimise is not None)
         return cls(subject, searched, objective, seed, budget, threads, folder, report)

@@ -102,7 +102,7 @@ class Trial:
             raise ValueError(f"it has {len(numbers)} values, and the search has {1 + behaviours} metrics")
         settings, failed = line["settings"], line["failed"]
         if not (isinstance(failed, str) and all(isinstance(own, str) for own in settings)):
-            raise TypeError("its settings are no texts")
+            raise TypeError("its settings are not text")
         place = int(line["trial"]), int(line["generation"])
         return cls(*place, tuple(settings), int(line["seed"]), numbers[0], tuple(numbers[1:]), failed)
 
@@ -137,7 +137,7 @@ class Trials:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise UsageError(f"{self.folder} could not be made: {error.strerror}") from error
+            raise UsageError(f"cannot create {self.folder}: {error.strerror}") from error
         self._lock = lock(self.folder)
         lines = read(file, MOST_TEXT).splitlines(keepends=True) if os.path.lexists(file) else []
         if not lines or not lines[0].endswith(b"\n"):
@@ -150,7 +150,7 @@ class Trials:
             raise _damaged(file, 1, why(error)) from error
         if head != self._head():
             raise StoreError(
-                f"{file} is of another search: the file, its settings, its metrics or this build differ",
+                f"{file} belongs to another search: the file, its settings, its metrics or this build differ",
                 help="give another folder, or delete this one",
             )
         if not lines[-1].endswith(b"\n"):
@@ -190,7 +190,7 @@ class Trials:
             with file.open("ab") as out:
                 out.writelines(map(_line, lines))
         except OSError as error:
-            raise UsageError(f"{file} cannot be written: {error.strerror}") from error
+            raise UsageError(f"cannot write {file}: {error.strerror}") from error
 
     def make(self, generation: int, points: Sequence[tuple[str, ...]]) -> list[Trial]:
         """Run these settings, each once; return the trials in their order."""

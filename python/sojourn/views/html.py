@@ -26,7 +26,7 @@ def head(title: str, text: str) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Return a table; so many columns at the left are texts, the others numbers."""
+    """Return a table; the first ``texts`` columns hold text, the others numbers."""
     heads = "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = "".join(
         "<tr>"

@@ -30,9 +30,9 @@ _CELLS_SHOWN: Final = 8
 class Results(Sequence[Run]):
     """Runs of any number of cells, in order.
 
-    A sequence of runs: ``results[0]``, ``len(results)``, ``for run in results``. What is of all of them together is a
-    frame whose columns are the axes, ``cell``, ``seed`` and ``engine``, and then what was asked for; an axis that is
-    called as one of those columns is ``axis.NAME``.
+    A sequence of runs: ``results[0]``, ``len(results)``, ``for run in results``. Methods on all runs return a frame
+    the axes, ``cell``, ``seed`` and ``engine`` as its first columns. An axis with the name of one of these columns
+    becomes ``axis.NAME``.
 
     >>> import sojourn
     >>> results = sojourn.Experiment.dumbbell(qdisc=["pfifo", "fq_codel"], flows=["cubic", "reno"], duration="2s").run()
@@ -95,7 +95,7 @@ class Results(Sequence[Run]):
 
     @cached_property
     def _labels_by_run(self) -> dict[int, dict[str, str]]:
-        """The labels of each run's axes, and of what differs beside the seed from others of its cell."""
+        """The labels of each run's axes, and every difference other than the seed from the other runs of its cell."""
         return {
             id(run): {**dict(run.scenario.labels), **dict(apart)} for apart, own in distinguished(self) for run in own
         }
@@ -126,7 +126,7 @@ class Results(Sequence[Run]):
         return Results(chosen)
 
     def frame(self, table: str) -> "pl.DataFrame":
-        """Return one table of all runs; that of the flows with what limited them beside (``limits``, docs/results.md).
+        """Return one table of all runs; the table of flows includes their limits (``limits``, docs/results.md).
 
         Args:
             table: its name; see :attr:`sojourn.Run.tables`.
@@ -203,7 +203,7 @@ class Results(Sequence[Run]):
         """Draw a figure of all runs; a notebook shows it, ``.write(folder, name)`` keeps it with its numbers.
 
         Args:
-            kind: one of :data:`sojourn.figures.KINDS`; each cell over time unless given.
+            kind: one of :data:`sojourn.figures.KINDS` (default: each cell over time).
             options: those of the kind, as ``sojourn plot KIND`` lists them; numbers, booleans and lists are understood.
 
         Raises:
@@ -263,7 +263,7 @@ def _count(of: Results) -> str:
 
 
 def _labels(run: data.Run, axes: Mapping[str, str], columns: Sequence[str]) -> dict[str, object]:
-    """Return what tells a run from others, as columns beside those of a table."""
+    """Return the columns that identify a run, in addition to those of a table."""
     own: dict[str, object] = {"cell": run.label.rpartition("#")[0], "seed": run.seed, "engine": run.engine}
     rows = labelled(axes, {**own, **dict.fromkeys(columns)})
     return {name: value for name, value in rows.items() if name not in columns}

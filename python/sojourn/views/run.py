@@ -13,7 +13,7 @@ _FLOWS_SHOWN: Final = 12
 
 
 class Run(data.Run):
-    """A run: what was run, and its tables as Polars frames.
+    """A run: its scenario, and its tables as Polars frames.
 
     Times are seconds from the run's origin; the unit of a column is in its name (``_s``, ``_bps``).
     """
@@ -30,7 +30,7 @@ class Run(data.Run):
         """Draw a figure of this run; a notebook shows it, ``.write(folder, name)`` keeps it with its numbers.
 
         Args:
-            kind: one of :data:`sojourn.figures.KINDS`; a run over time unless given.
+            kind: one of :data:`sojourn.figures.KINDS` (default: the run over time).
             options: those of the kind, as ``sojourn plot KIND`` lists them; numbers, booleans and lists are understood.
 
         Raises:

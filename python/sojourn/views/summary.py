@@ -239,7 +239,7 @@ def _named(own: Sequence[Queue]) -> tuple[str, ...]:
 
 
 def values_of(cell: Cell, columns: Sequence[Headed] | None = None) -> list[Value]:
-    """Return a cell's value in each of these columns; of its own ones unless given."""
+    """Return a cell's value in each of these columns (default: its own columns)."""
     headed = columns_of([cell]) if columns is None else columns
     of = next((own.queues_of(cell) for own in headed if own.column.each_queue), [])
     asked = [own.column.asked(cell.scenario, of) for own in headed]
@@ -254,9 +254,9 @@ def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS, of: Sequence[Queue
     """Return a run's numbers in each column: one, or one for each flow or queue that has it; in the column's unit.
 
     Args:
-        run: whose numbers they are.
+        run: the run with the numbers.
         columns: which.
-        of: the queues; those that matter in the run unless given.
+        of: the queues (default: those that matter in the run).
     """
     if of is None:
         of = queues.that_matter([run]) if _of_queues(columns) else []
@@ -266,7 +266,7 @@ def numbers_of(run: Run, columns: Sequence[Column] = COLUMNS, of: Sequence[Queue
 
 
 def flow_columns(kind: str) -> list[Column]:
-    """Return what is told of a flow of this kind."""
+    """Return the columns for a flow of this kind."""
     return [column for column in FLOW_COLUMNS if kind in column.kinds]
 
 

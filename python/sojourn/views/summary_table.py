@@ -44,8 +44,8 @@ class Asked:
         """Return what it is of (a flow, a queue where data passes several, or nothing) and the expression to measure.
 
         Args:
-            cell: whose metric it is.
-            matter: the queues that matter; those that do in this cell unless given.
+            cell: the cell of the metric.
+            matter: the queues that matter (default: those of this cell).
         """
         if self.several:
             flows = tcp_flows(cell.scenario)
@@ -155,7 +155,7 @@ class SummaryTable:
         Args:
             runs: of any number of cells.
             asked: the metrics.
-            by: an axis whose labels stand across the top; none if empty.
+            by: an axis with its labels across the top; none if empty.
 
         Raises:
             UsageError: if the axis is not there, or a metric is wrong.

@@ -1,4 +1,4 @@
-"""The measuring window, in words: what stands beside every number."""
+"""The measuring window in words, to print next to every number."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final

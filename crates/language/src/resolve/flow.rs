@@ -24,10 +24,7 @@ impl Resolver<'_> {
             if name == PING && ping {
                 self.diagnostics.push(
                     place
-                        .says(
-                            DiagnosticKind::Name,
-                            "the ping beside the flows is called \"ping\" already",
-                        )
+                        .says(DiagnosticKind::Name, "the ping is called \"ping\" already")
                         .help("give this flow another name, or set experiment.ping = false"),
                 );
                 continue;

@@ -238,8 +238,9 @@ impl Resolver<'_> {
         let words = self.qdisc(&qdisc, stack, bdp);
         if let (Some(item), Some(word)) = (&trace, &shaper) {
             let place = item.place.clone();
-            let message =
-                format!("a link with a trace has no shaper {word}: the trace is what limits it");
+            let message = format!(
+                "a link with a trace cannot have the shaper {word}: the trace limits the rate"
+            );
             self.says(&place, DiagnosticKind::Key, message);
         }
         let shaper = match (traced, shaper.as_deref(), rate) {
@@ -322,7 +323,7 @@ impl Resolver<'_> {
                     self.says(
                         &place,
                         DiagnosticKind::Key,
-                        "an element stands before or after another, not both",
+                        "an element is before or after another, not both",
                     );
                     return;
                 }
@@ -589,7 +590,7 @@ impl Resolver<'_> {
     }
 }
 
-/// The part of a round trip that lies on one side of a hop.
+/// The part of a round trip on one side of a hop.
 pub(super) fn share(table: &Fields, side: Side, rtt: Span) -> Span {
     match (table.text("delay_on"), side) {
         (Some("down"), Side::Down) | (Some("up"), Side::Up) => rtt,

@@ -92,7 +92,7 @@ def evaluate(
     plan = looks(seeds)
     least = fewest(plan[0].confidence)
     if seeds < least:
-        raise UsageError(f"no verdict can be reached with {seeds} seeds", help=f"{least} are the least")
+        raise UsageError(f"no verdict is possible with {seeds} seeds", help=f"{least} are the least")
     values = _Values(_needed(claims), _places(runs, engine), threads or os.cpu_count() or 1, watcher)
     verdicts: dict[str, ClaimVerdict] = {}
     undecided = list(claims)
@@ -155,7 +155,7 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     if len(variants) > 1:
         of = "; ".join(", ".join(f"{axis}={label}" for axis, label in apart) for apart, _ in variants)
         raise UsageError(
-            f"a claim is judged on one experiment, and there are several of {runs[0].label.rpartition('#')[0]}: {of}",
+            f"a claim needs one experiment, and there are several called {runs[0].label.rpartition('#')[0]}: {of}",
             help="keep each in a folder of its own",
         )
     return {run.seed: run for run in runs}

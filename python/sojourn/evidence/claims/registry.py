@@ -131,7 +131,7 @@ def read_baseline(file: Path) -> Mapping[str, int]:
         tree = tomllib.loads(file.read_text(encoding="utf-8"))
         ids, more = tree["reproduced"], tree.get("seeds", {})
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        raise UsageError(f"cannot read {file}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{file} is not a baseline: {error}", help=help_text) from error
     if not isinstance(ids, list) or not isinstance(more, dict) or not all(isinstance(n, int) for n in more.values()):

@@ -251,7 +251,7 @@ def _case(path: Path, document: str, constants: Mapping[str, float]) -> Case:
 
 def _of_an_expectation(own: Mapping[str, Any]) -> None:
     if "known" in own:
-        raise ValueError("a known deviation is of one expectation: write known in its [[expect]]")
+        raise ValueError("a known deviation belongs to one expectation: write known in its [[expect]]")
 
 
 def _sound(expectations: Sequence[Expectation], checks: set[str]) -> None:

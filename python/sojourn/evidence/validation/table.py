@@ -84,7 +84,7 @@ def read(file: Path, needed: tuple[str, ...]) -> list[Entry]:
                     )
                 entries.append(Entry(file, line, values))
     except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from error
+        raise UsageError(f"cannot read {file}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{file} is not a CSV file: {error}") from error
     return entries

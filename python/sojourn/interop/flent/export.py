@@ -38,7 +38,7 @@ def export_folder(folder: Path, to: Path, down: Way = "download") -> list[Path]:
     try:
         to.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{to} could not be made: {error.strerror}") from error
+        raise StoreError(f"cannot create {to}: {error.strerror}") from error
     written = []
     for record in records:
         path = to / f"{record.name}{SUFFIX}"

@@ -107,7 +107,7 @@ def _t0(path: Path, metadata: Mapping[str, Any]) -> float:
         try:
             date = datetime.fromisoformat(str(text))
         except ValueError as error:
-            raise DataFileError(path, f"metadata.{key} is no date: {text!r}") from error
+            raise DataFileError(path, f"metadata.{key} is not a date: {text!r}") from error
         return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     raise DataFileError(path, "metadata has neither T0 nor TIME, so it is not known what its times count from")
 
@@ -130,7 +130,7 @@ def _raw(path: Path, name: str, rows: object, t0: float) -> Sequence[Mapping[str
             raise DataFileError(path, f"raw_values[{name!r}][{i}] has no time t")
         for key, value in row.items():
             if key in {"val", "tcp_cwnd", "tcp_rtt", "tcp_delivery_rate"} and value is not None and not _number(value):
-                raise DataFileError(path, f"raw_values[{name!r}][{i}].{key} is no number: {value!r}")
+                raise DataFileError(path, f"raw_values[{name!r}][{i}].{key} is not a number: {value!r}")
         # The dates' doubles are good to less than a microsecond.
         taken.append({**row, "t": round(row["t"] - t0, 6)})
     return sorted(taken, key=lambda row: row["t"])
@@ -142,7 +142,7 @@ def _results(path: Path, name: str, x_values: Sequence[Any], values: object) -> 
     rows = []
     for i, (x, value) in enumerate(zip(x_values, values, strict=True)):
         if not _number(x) or not (value is None or _number(value)):
-            raise DataFileError(path, f"results[{name!r}][{i}] is no number: {value!r} at {x!r}")
+            raise DataFileError(path, f"results[{name!r}][{i}] is not a number: {value!r} at {x!r}")
         if value is not None:
             rows.append({"t": x, "val": value})
     return rows

@@ -154,7 +154,7 @@ class Reader:
         """Return the state before, the state after, and why; what is not said is empty."""
         old, new, why = (event.data.get(key) for key in ("old", "new", "trigger"))
         if not isinstance(new, str):
-            raise DataFileError(self.path, f"record {event.record}: data.new is no name of a state: {new!r}")
+            raise DataFileError(self.path, f"record {event.record}: data.new is not the name of a state: {new!r}")
         return (old if isinstance(old, str) else ""), new, (why if isinstance(why, str) else "")
 
     def acknowledged(self, event: Event) -> list[tuple[int, int]] | None:

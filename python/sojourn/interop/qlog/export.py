@@ -65,7 +65,7 @@ def export_folder(folder: Path, to: Path, *, packets: bool = False) -> list[Path
     if not packets:
         return export_runs(((record.name, Run.stored(record)) for record in records), to)
     if not any(_with_packets(Run.stored(record)) for record in records):
-        raise StoreError(f"no run in {folder} has a QUIC flow", help="the packets of others are in their captures")
+        raise StoreError(f"no run in {folder} has a QUIC flow", help="for other flows, see their captures")
     return [path for record in records for path in _written(record.name, Run.stored(record), to, record)]
 
 
@@ -87,7 +87,7 @@ def _written(name: str, run: Run, to: Path, captured: Record | None) -> Iterator
     try:
         to.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{to} could not be made: {error.strerror}") from error
+        raise StoreError(f"cannot create {to}: {error.strerror}") from error
     for number, flow in enumerate(connections(run.scenario)):
         path = to / f"{_safe(name)}.{number}-{_safe(flow.name)}{SUFFIX}"
         packets = None if captured is None else _packets(run, flow, captured)

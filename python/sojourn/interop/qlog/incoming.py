@@ -79,7 +79,7 @@ def incoming(path: Path) -> Incoming:
     if not any(flow.connection.used for flow in flows):
         raise DataFileError(
             path,
-            "none of its events says anything of recovery or packets",
+            "none of its events is about recovery or packets",
             help="log the events of QUIC, not of HTTP/3",
         )
     unused = sorted(

@@ -141,7 +141,7 @@ def _sequence(path: Path, records: Sequence[str], left_out: list[str]) -> tuple[
     header = values[0][1] if values else None
     if not isinstance(header, dict) or not isinstance(header.get("trace"), dict):
         raise DataFileError(
-            path, "its first record is no header of qlog", help="it has the qlog version or schema, and a trace"
+            path, "its first record is not a qlog header", help="it has the qlog version or schema, and a trace"
         )
     return header, [_Raw(header["trace"], values[1:])]
 
@@ -149,7 +149,7 @@ def _sequence(path: Path, records: Sequence[str], left_out: list[str]) -> tuple[
 def _document(path: Path, first: object, cut: _Raw | None) -> tuple[Mapping[str, Any], Sequence[_Raw]]:
     """Take a document apart; ``cut`` is the trace that its end is missing of."""
     if not isinstance(first, dict):
-        raise DataFileError(path, "it is not qlog: there is no object in it")
+        raise DataFileError(path, "it is not qlog: it contains no object")
     found = first.get("traces", [] if cut else None)
     if not isinstance(found, list):
         raise DataFileError(path, "it has no traces", help=f"give {_KIND}")
@@ -253,7 +253,7 @@ def _events(path: Path, raw: _Raw, common: Mapping[str, Any]) -> Iterator[tuple[
     for record, one in raw.events:
         value = dict(zip(fields, one, strict=False)) if isinstance(one, list) and fields else one
         if not isinstance(value, dict):
-            raise DataFileError(path, f"record {record} is no event: {_short(value)}")
+            raise DataFileError(path, f"record {record} is not an event: {_short(value)}")
         stated = next((value[key] for key in _TIMES if key in value), None)
         time = number(stated)
         if time is None:
@@ -274,7 +274,7 @@ def _events(path: Path, raw: _Raw, common: Mapping[str, Any]) -> Iterator[tuple[
             raise DataFileError(path, f"record {record} has no name")
         data = value.get("data", {})
         if not isinstance(data, dict):
-            raise DataFileError(path, f"record {record}: data is no object: {_short(data)}")
+            raise DataFileError(path, f"record {record}: data is not an object: {_short(data)}")
         group = value.get("group_id")
         yield str(group) if isinstance(group, str) else "", Event(record, now, category, kind, data)
 
@@ -361,7 +361,7 @@ def _reference(path: Path, trace: Trace) -> float | None:
         return None if common.get("time_format", "absolute") not in {"absolute", "delta"} else 0.0
     found = number(stated, _DATES)
     if found is None:
-        raise DataFileError(path, f"common_fields.reference_time is no number: {_short(stated)}")
+        raise DataFileError(path, f"common_fields.reference_time is not a number: {_short(stated)}")
     return found * 1e-3 if trace.microseconds else found
 
 
@@ -369,5 +369,5 @@ def _date(path: Path, key: str, text: object) -> float:
     try:
         date = datetime.fromisoformat(str(text))
     except ValueError as error:
-        raise DataFileError(path, f"common_fields.reference_time.{key} is no date: {_short(text)}") from error
+        raise DataFileError(path, f"common_fields.reference_time.{key} is not a date: {_short(text)}") from error
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() * 1e3

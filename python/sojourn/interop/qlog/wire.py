@@ -144,7 +144,7 @@ class Reader:
         except _CutError:
             # A header of which nothing can be said. The one before it knows that something is missing.
             if not found:
-                raise NotQuicError("no whole header was kept") from None
+                raise NotQuicError("the capture has no complete header") from None
             found[-1].is_cut = True
         return found
 
@@ -155,7 +155,7 @@ class Reader:
         if flags & 0x80:
             header, end = self._long(datagram, flags)
         elif peer_id is None:
-            raise NotQuicError("the connection's beginning is not in the capture")
+            raise NotQuicError("the capture lacks the start of the connection")
         else:
             header = {"packet_type": "1RTT", "flags": flags, "dcid": datagram.take(peer_id).hex()}
             end = datagram.length

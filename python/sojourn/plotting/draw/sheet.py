@@ -106,12 +106,14 @@ class Size:
             return None
         found = _SIZE.fullmatch(text.strip().lower())
         if found is None:
-            raise UsageError(f'"{text}" is no size', help="write 160x90mm, 3.5x2in, 1200x800px, or a width alone: 88mm")
+            raise UsageError(
+                f'"{text}" is not a size', help="write 160x90mm, 3.5x2in, 1200x800px, or a width alone: 88mm"
+            )
         unit = _UNITS[found[3]]
         width, height = float(found[1]) / unit, float(found[2]) / unit if found[2] else None
         for side in (width, height):
             if side is not None and not _LEAST <= side <= _MOST:
-                raise UsageError(f'"{text}" is no size of a figure', help="each side is from 25mm to 2500mm")
+                raise UsageError(f'"{text}" is not a size of a figure', help="each side is from 25mm to 2500mm")
         return cls(width, height, 96 if found[3] == "px" else _DPI)
 
 

@@ -217,7 +217,7 @@ class Roles:
         panel = options.get("panel", "")
         if panel == NONE and left:
             raise UsageError(
-                f"{', '.join(left)} would not be told from one another in one panel",
+                f"{', '.join(left)} would be indistinguishable in one panel",
                 help="choose some cells with --cell",
             )
         panels = [panel, *left] if panel not in {"", NONE} else left

@@ -27,7 +27,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     five: list[tuple[Mapping[str, str], Sequence[float], int]]
     if options["quantity"]:
         if options["y"]:
-            raise UsageError("a box is of a metric over seeds (y) or of a quantity's values (quantity), not of both")
+            raise UsageError("a box shows a metric over seeds (y) or a quantity's values (quantity), not both")
         found = [
             ({**axes_of(cell), FLOW: own.of}, own)
             for cell in cells

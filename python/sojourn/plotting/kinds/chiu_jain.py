@@ -119,7 +119,7 @@ def _way(cell: Cell, chosen: tuple[str, str], step: float) -> tuple[tuple[str, s
                 raise UsageError("one flow alone has no plane", help="chiu-jain needs two flows that carry data")
             raise UsageError.unknown("flow", name, list(flows))
     if names[0] == names[1]:
-        raise UsageError(f"both axes are of {names[0]}", help=f"there are {', '.join(flows)}")
+        raise UsageError(f"both axes show {names[0]}", help=f"there are {', '.join(flows)}")
     table = binned_flows(cell.runs[0], step).select("flow", "t", "rate").drop_nulls()
     x, y = (
         table.filter(pl.col("flow") == name).select("t", pl.col("rate").alias(way))

@@ -40,7 +40,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         ("mean_ms", f"p{tail:g}_ms"),
     )
     if not bars or nothing(bars):
-        raise UsageError("these runs have no histogram of a queue's delay", help="results of others have none")
+        raise UsageError("these runs have no histogram of a queue's delay", help="imported results have none")
     chart = BarChart(
         bars,
         f"{QUEUE_DELAY}, whole run",

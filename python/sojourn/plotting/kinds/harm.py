@@ -30,7 +30,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     if phases:
         alone = options["alone"]
         if not alone:
-            raise UsageError("say which phase is without the rivals: alone=NAME")
+            raise UsageError("name the phase without rivals: alone=NAME")
         grid = Grid.of(cells, options)
         found = [(cell, phase, _by_phase(cell, harmed, better, alone, phase)) for cell in cells for phase in phases]
     else:

@@ -36,7 +36,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     found = [one for own in by_metric for one in own]
     roles = Roles.of([one.labels for one in found], options).in_panels(one.labels for one in found)
     if not roles.x:
-        raise UsageError("these runs have no axis that varies: there is nothing along the horizontal axis")
+        raise UsageError("these runs have no axis that varies: the horizontal axis would be empty")
     places = Places.of([one.labels[roles.x] for one in found if roles.x in one.labels], roles.x)
     points = []
     for one in found:

@@ -47,7 +47,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     marks = {cell.key: _marks(cell, options.names("state"), step) for cell in every}
     if not any(marks.values()):
         raise UsageError(
-            "the queues of these runs say nothing of what they mark", help="state=NAME,... names numbers of theirs"
+            "the queues of these runs record no marking", help="state=NAME,... selects their state variables"
         )
     rate = Axis.over([[v for f in own for v in f.rate.tops] for own in lines.values()])
     rtt = Axis.over([[v for f in own for v in f.rtt.tops] for own in lines.values()])

@@ -97,7 +97,7 @@ def _pairs(runs: Sequence[Run], options: Options) -> tuple[list[tuple[Cell, Cell
     else:
         engines = list(dict.fromkeys(run.engine for run in runs))
         if len(engines) != 2:  # noqa: PLR2004 - two sets
-            raise UsageError("there is one set to draw: name the other's folder", help="with=DIR")
+            raise UsageError("name the folder of the other set", help="with=DIR")
         first, second = (cells_of(run for run in runs if run.engine == engine) for engine in engines)
         called = (engines[0], engines[1])
     names = options.names("names") or called

@@ -27,7 +27,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     every = cells_of(runs)
     bands = {c.key: queue_lines(c.runs, step) for c in every}
     if not any(band.t for own in bands.values() for _, band in own):
-        raise UsageError("these runs have no delay of a queue", help="results of others have none")
+        raise UsageError("these runs have no delay of a queue", help="imported results have none")
     axis = Axis.over([band.tops for own in bands.values() for _, band in own])
     if options["common"] == "no":
         axis = Axis(0, 0, logarithmic=False)

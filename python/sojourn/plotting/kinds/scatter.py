@@ -94,7 +94,7 @@ def _pairs(along: Sequence[Measured], up: Sequence[Measured]) -> list[tuple[dict
             if same and a.labels.get(FLOW, b.labels.get(FLOW)) == b.labels.get(FLOW, a.labels.get(FLOW)):
                 found.append(({**a.labels, **b.labels}, a, b))
     if not found:
-        raise UsageError("the two metrics are of nothing that is the same")
+        raise UsageError("the two metrics have nothing in common")
     return found
 
 

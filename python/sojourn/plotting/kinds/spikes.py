@@ -62,7 +62,7 @@ def _window(cell: Cell) -> str:
     """Return the window from the run's first event to its end."""
     happened = cell.runs[0].events.filter(pl.col("what").cast(pl.String) == "event")["t_s"]
     if happened.is_empty():
-        raise UsageError(f"nothing is changed in {cell.runs[0].label}: spikes are those after an event")
+        raise UsageError(f"no event changes anything in {cell.runs[0].label}: spikes follow an event")
     return f"over last {cell.scenario.seconds - float(happened[0]):.6f}s"
 
 

@@ -154,7 +154,7 @@ def build(
     """
     records = [r for r in folder.records() if experiments is None or r.brief.experiment in experiments]
     if not records:
-        raise StoreError(f"{folder.path} has no finished run", help="give the command that made it once more")
+        raise StoreError(f"{folder.path} has no finished run", help="repeat the command that made it")
     found = grouping.group(Run.stored(record) for record in records)
     found.sort(key=lambda cell: (natural(cell.experiment), [natural(label) for _, label in cell.labels]))
     scenarios = []
@@ -205,7 +205,7 @@ def write(folder: Folder, report: Report) -> tuple[Path, Path]:
     try:
         pictures.mkdir(exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{pictures} could not be made: {error.strerror}") from error
+        raise StoreError(f"cannot create {pictures}: {error.strerror}") from error
     for scenario in report.scenarios:
         write_file(folder.path / scenario.topology_file, standalone(scenario.topology).encode())
         for cell in scenario.pictured:

@@ -74,7 +74,7 @@ def render(
     try:
         pictures.mkdir(exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{pictures} could not be made: {error.strerror}") from error
+        raise StoreError(f"cannot create {pictures}: {error.strerror}") from error
     text = _filled(template, functions)
     drawn = results.draw(processes, watcher)
     for stem, picture in drawn.items():

@@ -117,7 +117,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
     def _sized(self, value: Any) -> Any:  # noqa: ANN401
         """Refuse a value that would take without end to compare, print or sort."""
         if _size(value, MOST_CHARACTERS) > MOST_CHARACTERS:
-            raise jinja2.TemplateRuntimeError("a value here is too large for a page")
+            raise jinja2.TemplateRuntimeError("a value is too large for a page")
         return value
 
     @pass_context
@@ -149,7 +149,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         self._sized(whole + old + new)
         grown = len(whole) + whole.count(old) * len(new)
         if grown > MOST_CHARACTERS:
-            raise jinja2.TemplateRuntimeError("what comes of replace here is too large for a page")
+            raise jinja2.TemplateRuntimeError("the result of replace is too large for a page")
         return str(self._paid(whole.replace(old, new)))
 
     def call(  # noqa: D102 - as Jinja says
@@ -253,7 +253,7 @@ def confined(name: str, folders: Sequence[Path]) -> Path:
         outside |= not inside
     if outside:
         raise UsageError(
-            f"{name} cannot be included: it lies outside of {folders[0]}", help="put the file beside the template"
+            f"{name} cannot be included: it is outside {folders[0]}", help="put the file next to the template"
         )
     raise UsageError(f"{folders[0] / name} cannot be included: there is no such file")
 
@@ -268,9 +268,9 @@ def read_text(path: Path) -> str:
         with path.open(encoding="utf-8") as file:
             text = file.read(MOST_CHARACTERS + 1)
     except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+        raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except ValueError as error:
-        raise UsageError(f"{path} cannot be read: it is no text in UTF-8") from error
+        raise UsageError(f"cannot read {path}: it is not UTF-8 text") from error
     if len(text) > MOST_CHARACTERS:
-        raise UsageError(f"{path} cannot be read: it has more than {MOST_CHARACTERS:,} characters")
+        raise UsageError(f"cannot read {path}: it has more than {MOST_CHARACTERS:,} characters")
     return text
