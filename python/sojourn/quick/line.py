@@ -19,7 +19,7 @@ _INTERVAL: Final = "100ms"
 
 
 class Way(ABC):
-    """What lies between the two hosts; everything is text as the user wrote it, and is judged as a file would be."""
+    """The path between the two hosts. Everything is text as the user wrote it and is checked as a file would be."""
 
     longest: str
     """When the run ends at the latest."""
