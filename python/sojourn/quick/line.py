@@ -19,7 +19,7 @@ _INTERVAL: Final = "100ms"
 
 
 class Way(ABC):
-    """The path between the two hosts. Everything is text as the user wrote it and is checked as a file would be."""
+    """The line between the two hosts. All values are the user's text; Sojourn checks them like those of a file."""
 
     longest: str
     """When the run ends at the latest."""

@@ -15,7 +15,7 @@
 //! a probe repaired a loss  ssthresh, set_state(Cwr), set_state(Open or Disorder), event(TlpRecovery)
 //! ```
 //!
-//! In `set_state` the view still has the state of before, so that entering and leaving can be told apart.
+//! In `set_state` the view still has the state of before, so that a control can distinguish entering from leaving.
 
 use super::{CaState, Control, OptionValue, View};
 use crate::ecn::EcnRequirements;
@@ -93,7 +93,7 @@ pub struct LostSegment {
     pub lost: u32,
 }
 
-/// What an ACK has told in sum, for a control that sets its window itself (`struct rate_sample`).
+/// The sum of an ACK's information, for a control that sets its window itself (`struct rate_sample`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ControlSample {
     /// Segments newly delivered, SACKed ones included.
@@ -102,7 +102,7 @@ pub struct ControlSample {
     pub ce: u32,
     /// Segments newly taken for lost.
     pub lost: u32,
-    /// Whether the ACK told of marks (`FLAG_ECE`).
+    /// Whether the ACK reported marks (`FLAG_ECE`).
     pub ece: bool,
     /// RTT of the newest segment delivered, microseconds.
     pub rtt_us: Option<u32>,

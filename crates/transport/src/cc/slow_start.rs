@@ -1,7 +1,7 @@
 //! Slow start as a part of its own: how the window grows below its threshold, and what ends it before a loss does.
 //!
-//! CUBIC holds HyStart as Linux has it. Another
-//! can replace it in any control that leaves its growth to the stack ([`Kind`], [`WithSlowStart`](super::WithSlowStart)): plain slow start, HyStart++, SEARCH, Rapid Start.
+//! CUBIC holds HyStart as Linux has it. A control with growth driven by the stack can get another
+//! ([`Kind`], [`WithSlowStart`](super::WithSlowStart)): plain slow start, HyStart++, SEARCH, Rapid Start.
 //!
 //! A further kind is a file in `slow_start/`, and a variant here.
 
@@ -16,7 +16,7 @@ pub use search::Search;
 use super::hystart::{Exit, HyStart};
 use super::{Control, View};
 
-/// A slow start for any control.
+/// A slow start to combine with any control's growth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Kind {

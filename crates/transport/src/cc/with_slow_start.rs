@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(tcb.control.cwnd, 15);
     }
 
-    /// CUBIC's own HyStart, which ends slow start at the ninth sample of 50 ms after 40, is silent beside another.
+    /// CUBIC's own HyStart, which ends slow start at the ninth sample of 50 ms after 40, is silent with another slow start.
     #[test]
     fn a_cubic_with_another_slow_start_has_no_hystart() {
         let mut plain = Registry::built_in().build("cubic", &LINUX_7_3).unwrap();

@@ -1,7 +1,7 @@
 //! The state machine of loss and ECN response (`tcp_fastretrans_alert` in `net/ipv4/tcp_input.c`), proportional
 //! rate reduction (RFC 6937 and its successor), and undoing what was reduced for nothing.
 //!
-//! Who may follow whom is a table, [`may_follow`], which every change of state is held against in tests.
+//! Who may follow whom is a table, [`may_follow`], and tests compare every change of state with it.
 
 use super::Sender;
 use super::flags::Flags;
@@ -209,7 +209,7 @@ impl Sender {
         self.recovery.retrans_stamp.is_none_or(|stamp| before(tsecr, stamp))
     }
 
-    /// Starts the episode's clock anew unless a retransmission may still be about (`tcp_retrans_stamp_cleanup`).
+    /// Restarts the episode's clock unless a retransmission may still be about (`tcp_retrans_stamp_cleanup`).
     fn forget_retransmissions(&mut self) {
         if !self.board.head_was_resent(&self.tcb.view) {
             self.recovery.retrans_stamp = None;

@@ -2,7 +2,7 @@
 //! up to four packets a rate is controlled instead, so that the flow can go below two packets a round trip. Below
 //! 1 Mbit/s its packets get smaller, so that two still leave in 25 ms.
 //!
-//! One of the two, window and rate, is what marks and growth act on; every ACK works the other out of it, last of all. The
+//! Marks and growth act on one of the two, window or rate; every ACK works the other out of it, last of all. The
 //! two ways are no inverses: from window to rate by whole packets and by the RTT, from rate to window by a slow average
 //! of the RTT, and with a second of 2^20 µs, as growth and packet sizes have it. So a flow is not where it was when it has gone from one
 //! to the other.
@@ -229,7 +229,7 @@ impl V0_7 {
         self.follow(view, control);
     }
 
-    /// So many unmarked packets were delivered.
+    /// This number of unmarked packets was delivered.
     fn grow(&mut self, view: &View, control: &Control, unmarked: u64) {
         let mtu = mtu(view, control);
         if self.by_rate(control) {
@@ -291,7 +291,7 @@ impl V0_7 {
         self.hsrtt = self.hsrtt + srtt8 - (self.hsrtt >> HSRTT_BITS);
     }
 
-    /// IP bytes of a packet of which two are sent in the target RTT, or in the RTT if that is longer
+    /// IP bytes of a packet, if two are sent in the target RTT, or in the RTT if that is longer
     /// (`prague_pacing_rate_to_max_mtu`, `prague_valid_mtu`).
     fn packet_size(&self, view: &View, control: &Control) -> u64 {
         let bytes = if self.rate_mode || self.text == Text::Early {
@@ -320,7 +320,7 @@ impl V0_7 {
         } else if cwnd != control.cwnd {
             control.cwnd = cwnd;
             let ssthresh = u64::from(control.ssthresh) * before / after;
-            // The module's may be nought, which is no more slow start than one is.
+            // The module's threshold may be zero, which allows no more slow start than one.
             control.ssthresh = ssthresh.clamp(1, u64::from(u32::MAX)) as u32;
             self.set_gain(view);
         }
@@ -435,7 +435,7 @@ fn nearest(numerator: u64, denominator: u64) -> u64 {
     (numerator + denominator / 2) / denominator
 }
 
-/// So many packets, in 2^-20.
+/// A number of packets, in 2^-20.
 fn whole(packets: u32) -> i64 {
     i64::from(packets) << ONE_BITS
 }

@@ -21,12 +21,12 @@ fn ack(p: &mut V0_7, t: &mut Tcb, delivered: u32, ce: u32) {
     p.cong_control(&t.view, &mut t.control, &sample);
 }
 
-/// The first mark halves the window of its own, alpha being nought; `cwnd` follows by one packet an ACK.
+/// The first mark halves the window without alpha, which is zero; `cwnd` follows by one packet an ACK.
 #[test]
 fn the_first_mark_halves() {
     let (mut p, mut t) = established(20, 25_000);
     p.set_state(&t.view, &t.control, CaState::Cwr);
-    assert_eq!(p.f_w, whole(20), "alpha is nought");
+    assert_eq!(p.f_w, whole(20), "alpha is zero");
     ack(&mut p, &mut t, 2, 2);
     assert_eq!((p.f_w, t.control.cwnd, t.control.ssthresh), (whole(10), 19, 19));
     for _ in 0..20 {
@@ -36,7 +36,7 @@ fn the_first_mark_halves() {
     assert_eq!(p.f_w, whole(10), "only once");
 }
 
-/// Sixteen rounds of all marks from nought: 1 − (15/16)^16 = 0.644.
+/// Sixteen rounds with all packets marked, from zero: 1 − (15/16)^16 = 0.644.
 #[test]
 fn alpha_from_nought() {
     let (mut p, mut t) = established(20, 25_000);
@@ -109,7 +109,7 @@ fn a_loss_halves_the_rate() {
 #[test]
 fn single_packets_leave() {
     for (packets, burst) in [(20, 1), (8_191, 1), (8_192, 2), (12_288, 3)] {
-        // So many packets in a second.
+        // The number of packets in a second.
         let (mut p, mut t) = established(packets, 1_000_000);
         t.view.packets_out = packets;
         p.pace(&t.view, &mut t.control);
@@ -117,7 +117,7 @@ fn single_packets_leave() {
     }
 }
 
-/// At every ACK, and after the pace: what is controlled decides what the other is. Five and a half packets in 25 ms
+/// At every ACK, and after the pace: the controlled quantity determines the other one. Five and a half packets in 25 ms
 /// leave at the rate of five, and are kept as 330 kB/s; 60 kB/s are, by the slow average of 5 ms and the long second,
 /// ⌈60000 · 40000 / 8 / 1500⌉ = 200000 of 2^-20, 0.19 packets.
 #[test]
@@ -201,7 +201,7 @@ fn gain_by_the_rtt() {
     assert_eq!(p.ai, 41_960);
 }
 
-/// A flow whose rate is controlled, its rounds over and its RTT this.
+/// A flow with a controlled rate and this RTT, at the end of its rounds.
 fn controlled(rate: u64, rtt_us: u32) -> (V0_7, Tcb) {
     let (mut p, mut t) = established(2, rtt_us);
     (p.saw_ce, p.rate_mode, p.round, p.rate) = (true, true, TRANSITION, rate);
@@ -210,7 +210,7 @@ fn controlled(rate: u64, rtt_us: u32) -> (V0_7, Tcb) {
 }
 
 /// Two packets in 25 ms, computed in seconds of 2^20 µs: at 60 000 B/s ⌊60000 · 25000 / 2^20⌋ = 1430 bytes, 715 each.
-/// The window of two packets of 1500 bytes is 4.196 of them, of which five are sent; the threshold follows.
+/// The window of two packets of 1500 bytes is 4.196 of them, so five are sent; the threshold follows.
 #[test]
 fn two_packets_fit_into_the_target() {
     for (rate, rtt_us, size) in [
