@@ -170,8 +170,8 @@ mod tests {
         assert!(rapid.builds_a_queue(&tcb.view));
     }
 
-    /// The text's numbers for β of a half: silence 5/6, an acknowledged segment 1/3, a lost one 5/6. A window of 120 of which path
-    /// and queue hold 60: 60 are delivered and 60 lost: 100 − 20 − 50 = 30, half of 60. With 40 held, the least of all, 40 and 80:
+    /// The text's numbers for β of a half: silence 5/6, an acknowledged segment 1/3, a lost one 5/6. A window of 120, with
+    /// 60 held by path and queue: 60 are delivered and 60 lost: 100 − 20 − 50 = 30, half of 60. With 40 held, the least of all, 40 and 80:
     /// 100 − 13.3 − 66.7 = 20, half of 40. For β of 0.7 and 100 held of 150: 150 · 0.9 − 100 · 0.2 − 50 · 0.9 = 70.
     #[test]
     fn it_ends_at_beta_times_what_is_held() {
