@@ -1,5 +1,8 @@
 """The Gymnasium environment: its checker, bits, the meaning of its numbers, and mistakes."""
 
+import sys
+import threading
+
 import gymnasium
 import numpy as np
 import pytest
@@ -95,3 +98,17 @@ def test_mistakes_say_what_would_be_right() -> None:
         Environment().reset(seed=1, options={"cell": 20})
     with pytest.raises(UsageError, match="call reset"):
         Environment().step(np.zeros(1, dtype=np.float32))
+
+
+def test_another_thread_may_drop_a_run() -> None:
+    held = [Environment()]
+    held[0].reset(seed=1)
+    said: list[object] = []
+    hook, sys.unraisablehook = sys.unraisablehook, said.append
+    try:
+        thread = threading.Thread(target=held.clear)
+        thread.start()
+        thread.join()
+    finally:
+        sys.unraisablehook = hook
+    assert said == []

@@ -128,14 +128,21 @@ impl CongestionControl for Steered {
 /// window after the last ACK; payload bytes delivered since the start; whether the run is over.
 type Observed = (f64, u64, u64, u64, u32, f64, f64, f64, u32, u32, u64, bool);
 
-/// A run under way; Python steers one of its flows. It belongs to the thread that made it.
-#[pyclass(module = "sojourn._core", unsendable)]
+/// A run under way; Python steers one of its flows. Any thread may hold it and drop it.
+#[pyclass(module = "sojourn._core")]
 pub struct Steps {
     // In a box: its cache lines are aligned to 64 bytes, as no object of Python is.
-    simulation: Box<Simulation>,
+    // In a lock, never contended: Python's collector drops it on whichever thread it runs.
+    simulation: Mutex<Box<Simulation>>,
     board: Shared,
     flow: usize,
     label: String,
+}
+
+impl Steps {
+    fn simulation(&self) -> MutexGuard<'_, Box<Simulation>> {
+        self.simulation.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
@@ -166,10 +173,10 @@ impl Steps {
         });
         let sim = sim.map_err(|error| usage_error(py, &error.to_string(), None))?;
         let simulation = sim.begin(&own, None).map_err(|error| run_error(py, error, &label))?;
-        Ok(Self { simulation: Box::new(simulation), board, flow: index, label })
+        Ok(Self { simulation: Mutex::new(Box::new(simulation)), board, flow: index, label })
     }
 
-    /// Advances the run by `nanoseconds`, the flow having a window of `window` segments and, where it is given, a pacing rate in
+    /// Advances the run by `nanos` nanoseconds, the flow having a window of `window` segments and, where it is given, a pacing rate in
     /// bit/s of payload; returns what has been observed. The orders hold from the next ACK on.
     #[pyo3(signature = (nanos, window = None, pacing = None))]
     fn step(
@@ -188,14 +195,15 @@ impl Steps {
                 board.pace = Some((rate / 8).max(1));
             }
         }
-        let until = self.simulation.now() + Span::from_nanos(nanos);
-        self.simulation.advance_to(until).map_err(|error| run_error(py, error, &self.label))?;
-        let delivered = self.simulation.delivered_bytes(self.flow);
+        let simulation = self.simulation.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let until = simulation.now() + Span::from_nanos(nanos);
+        simulation.advance_to(until).map_err(|error| run_error(py, error, &self.label))?;
+        let delivered = simulation.delivered_bytes(self.flow);
         let mut board = lock(&self.board);
         let mean = (board.rtt_sum * 1000).checked_div(board.rtts).unwrap_or(0);
         let min = if board.min_rtt == u32::MAX { 0.0 } else { f64::from(board.min_rtt) / 1e6 };
         let observed = (
-            self.simulation.now().since(Time::ZERO).as_secs_f64(),
+            simulation.now().since(Time::ZERO).as_secs_f64(),
             board.acked,
             board.lost,
             board.marked,
@@ -206,7 +214,7 @@ impl Steps {
             board.in_flight,
             board.cwnd,
             delivered,
-            self.simulation.now() >= self.simulation.end(),
+            simulation.now() >= simulation.end(),
         );
         (board.acked, board.lost, board.marked, board.timeouts) = (0, 0, 0, 0);
         (board.rtt_sum, board.rtts) = (0, 0);
@@ -221,7 +229,7 @@ impl Steps {
 
     /// Packets and bytes in a queue now, by its element's path (`bottleneck.down.qdisc`); None if there is no such queue.
     fn backlog(&self, element: &str) -> Option<(u64, u64)> {
-        let snapshot = self.simulation.snapshot();
+        let snapshot = self.simulation().snapshot();
         let queue = snapshot.queues.iter().find(|queue| queue.element == element)?;
         Some((queue.backlog.packets.into(), queue.backlog.bytes))
     }
@@ -230,7 +238,7 @@ impl Steps {
         format!(
             "<Steps {} at {} s>",
             self.label,
-            self.simulation.now().since(Time::ZERO).as_secs_f64()
+            self.simulation().now().since(Time::ZERO).as_secs_f64()
         )
     }
 }

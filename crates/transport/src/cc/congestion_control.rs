@@ -213,9 +213,9 @@ pub trait CongestionControl: CloneControl + Debug + Send {
     /// `acked` segments were delivered while nothing was wrong: grow.
     fn cong_avoid(&mut self, view: &View, control: &mut Control, acked: u32);
 
-    /// A reduction is under way, and an ACK has delivered and shown as lost these numbers of segments: a control that reduces by a law of its
-    /// own sets window and threshold here and returns true, and proportional rate reduction (RFC 6937) leaves them alone. Only for one
-    /// without [`CongestionControl::has_cong_control`].
+    /// A reduction is under way, and an ACK has delivered and shown as lost these numbers of segments: a control that reduces by a
+    /// law of its own sets window and threshold here and returns true, and proportional rate reduction (RFC 6937) leaves them
+    /// alone. Only for one without [`CongestionControl::has_cong_control`].
     fn reduce(
         &mut self,
         _view: &View,
