@@ -91,7 +91,7 @@ def test_a_wrong_file_is_named_with_its_line(file: Path, content: str | bytes | 
     ("change", "says"),
     [
         ('trace = "even.down", rate = "5mbit"', "a link has a trace or a rate, not both"),
-        ('trace = "even.down", shaper = "line"', "has no shaper line"),
+        ('trace = "even.down", shaper = "line"', "cannot have the shaper line"),
         ('trace = "even.down", burst = "10kb"', "ceil and burst are htb's"),
         ('trace = "cellular mx 5mbit"', 'cellular has no option "mx"'),
         ('trace = "cellular max 5"', '"5" is no max of cellular'),
