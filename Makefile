@@ -24,7 +24,7 @@ help:
 	@echo "make test-live  run what needs namespaces; says what this machine refuses"
 	@echo "make web    build the playground, one file for a browser: target/web/playground.html (needs Node.js)"
 	@echo "make test-web  test it in Chromium, and its bits against the native build's"
-	@echo "make test-cluster  kill commands and Dask's workers at random moments, KILLS times and over RUNS runs: hours"
+	@echo "make test-cluster  kill commands and Dask's workers at random moments, KILLS times and over RUNS runs, and fill disks: hours"
 	@echo "make lint   run the checks alone: formats, lints, types, spelling, prose, the crates' pages"
 	@echo "make docs   build the site of the documentation in site/, with the figures of its gallery"
 	@echo "make site   the same, with the playground and the published reports (needs Node.js; some minutes)"
@@ -105,6 +105,7 @@ KILLS ?= 1000
 test-cluster: RUNS ?= 20000
 test-cluster: $(VENV)/.checked
 	@dir=$$(mktemp -d) && $(BIN)/python tests/cluster/kills.py $(KILLS) $$dir/kills \
+	  && $(BIN)/python tests/cluster/full.py $$dir/full \
 	  && $(BIN)/python tests/cluster/faults.py $(RUNS) $$dir/faults && rm -rf $$dir
 
 fmt:
