@@ -12,12 +12,12 @@ from sojourn.runner.foresight import count, size
 from sojourn.runner.progress import span
 
 _BASIS: Final = (
-    "All of it is about: packets by rates, times, windows and losses; time by the speeds that were measured "
-    "(docs/performance.md), not by this machine's; memory of the largest runs at one time, and of the program."
+    "These are estimates. Packets follow from rates, times, windows and losses; time from the speeds in "
+    "docs/performance.md, not from this machine's; memory is that of the program and of the largest runs at a time."
 )
 
 LONG_S: Final = 60.0
-"""What is expected to take longer says what it will need before it begins, s."""
+"""Before runs that take longer than this, s, the command prints what they need."""
 
 
 def show_plan(campaign: Campaign, *, as_json: bool) -> None:
