@@ -200,7 +200,7 @@ gauges
   dq_rate_estimator | no_dq_rate_estimator
       know the delay from the departure rate; linux-5.4 always does
       default: no_dq_rate_estimator
-      only in linux-7.3, linux-5.10, l4steam-2021-06
+      only in linux-7.3, linux-5.10, l4steam-2021-06, l4steam-2024
 "
     ));
     assert!(

@@ -223,11 +223,11 @@ fn an_option_of_another_kernel_is_told_apart() {
     let error = |words| build(words, &QdiscQuirks::LINUX_5_4).unwrap_err().to_string();
     assert_eq!(
         error("pie dq_rate_estimator"),
-        "pie of linux-5.4 has no option \"dq_rate_estimator\"; that of linux-7.3, linux-5.10, l4steam-2021-06 has"
+        "pie of linux-5.4 has no option \"dq_rate_estimator\"; that of linux-7.3, linux-5.10, l4steam-2021-06, l4steam-2024 has"
     );
     assert_eq!(
         error("fq_codel ce_threshold_selector 1/3"),
-        "fq_codel of linux-5.4 has no option \"ce_threshold_selector\"; that of linux-7.3 has"
+        "fq_codel of linux-5.4 has no option \"ce_threshold_selector\"; that of linux-7.3, l4steam-2024 has"
     );
     // Nor is it offered.
     assert!(!error("pie dq_rate").contains("dq_rate_estimator\"?"));
