@@ -359,7 +359,7 @@ fn every_suite_is_planned_or_refused() {
     let suites = concat!(env!("CARGO_MANIFEST_DIR"), "/../../python/sojourn/suites");
     let folders = inside(suites.as_ref()).filter(|path| path.is_dir());
     let mut planned = 0;
-    let is_suite = |path: &std::path::PathBuf| path.extension().is_some_and(|own| own == "toml");
+    let is_suite = |path: &PathBuf| path.extension().is_some_and(|own| own == "toml");
     for path in folders.flat_map(|folder| inside(&folder)).filter(is_suite) {
         let text = std::fs::read_to_string(&path).unwrap();
         let experiment = Experiment::parse(&path.to_string_lossy(), &text).unwrap();
