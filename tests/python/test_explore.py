@@ -24,10 +24,13 @@ from by_hand import segments
 from in_pages import FEW
 from sojourn import _core
 from sojourn.core.store import Folder, RunKey
+from sojourn.errors import StoreError
 from sojourn.explore import page
 from sojourn.explore.catalogue import Catalogue
+from sojourn.explore.measuring import Measuring
 from sojourn.explore.server import Server
 from sojourn.views.results import Results
+from sojourn.views.run import Run
 
 UNREAD = "nobody is to read this"
 
@@ -545,3 +548,24 @@ def test_connections_are_few_and_a_request_has_an_end(folder: Path, monkeypatch:
                 assert own.recv(1) == b""
             own.close()
         assert asking.get()[0] == 200
+
+
+def test_a_run_with_a_fault_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs are measured together; one that cannot be read is named, and the others keep their values."""
+    sojourn.Experiment.dumbbell(seeds=5, duration="1s").run(tmp_path / "r", quiet=True)
+    catalogue = Catalogue(Folder.open(tmp_path / "r"))
+    revision = catalogue.now()
+    broken = revision.name(2)
+    real = catalogue.record
+
+    def record(name: str) -> object:
+        if name == broken:
+            raise StoreError(f"the run {name} is damaged")
+        return real(name)
+
+    monkeypatch.setattr(catalogue, "record", record)
+    *_, last = Measuring(catalogue).stream(revision, "goodput(cubic)", range(5))
+    assert [index for index, _, _ in last["rows"]] == [0, 1, 3, 4]
+    expected = [Run.stored(real(revision.name(index))).metric("goodput(cubic)") for index in (0, 1, 3, 4)]
+    assert [value for _, _, value in last["rows"]] == pytest.approx([value / 1e6 for value in expected])
+    assert last["wrong"] == [{"why": f"the run {broken} is damaged", "runs": 1}]

@@ -15,6 +15,7 @@ from sojourn.runner.shard import Shard
 from sojourn.views.run import Run
 
 KILLS = Path(__file__).parents[1] / "cluster" / "kills.py"
+FULL = KILLS.with_name("full.py")
 
 
 def store(path: Path, *runs: Run, version: str = "1") -> Path:
@@ -177,3 +178,12 @@ def test_a_disk_without_room_leaves_whole_runs_and_a_way_on(tmp_path: Path) -> N
     assert list(damages(Folder.open(tmp_path / "r"))) == []
     assert sojourn(*words).returncode == 0
     assert names(tmp_path / "r") == names(tmp_path / "whole")
+
+
+def test_a_full_disk_is_reported_and_loses_nothing(tmp_path: Path) -> None:
+    spaces = subprocess.run(["unshare", "--user", "--map-root-user", "--mount", "true"], check=False)  # noqa: S607
+    if spaces.returncode:
+        pytest.skip("this machine refuses user namespaces")
+    done = subprocess.run([sys.executable, FULL, tmp_path / "full", "16"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3

@@ -3,8 +3,10 @@ import hashlib
 import json
 import multiprocessing
 import os
+import pickle
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,6 +15,8 @@ import pytest
 import sojourn
 from by_hand import a_key, a_scenario, flip, frames, segments
 from conftest import Make
+from sojourn import runner
+from sojourn.core.run import columns, queue_facts
 from sojourn.core.store import FORMAT, Folder, RunKey
 from sojourn.core.store.atomic import TEMPORARY, write_file
 from sojourn.core.store.convert import convert
@@ -251,3 +255,48 @@ def test_an_older_folder_is_converted(tmp_path: Path) -> None:
     (place / "flows.parquet").write_bytes(b"PAR1")
     assert convert(tmp_path / "old", tmp_path / "newer", command="convert", failed=failures.append) == 0
     assert "SHA-256" in failures[0].message
+
+
+def test_many_runs_are_measured_as_each_alone(tmp_path: Path) -> None:
+    """Their answers are read together, on several threads from 256 runs on; what is no answer comes from the tables."""
+    experiment = sojourn.Experiment.dumbbell(rate="5mbit", qdisc=["pfifo", "pie"], seeds=150, duration="1s")
+    runs = list(sojourn.Campaign.of(experiment, folder=tmp_path / "r").run())
+    asked = ["goodput(cubic)", "mean(srtt, cubic) over last 300ms", "drops(bottleneck.down.qdisc)", "goodput(cubic)"]
+    alone = [run.measured(asked) for run in runs]
+    for index, column in enumerate(columns(runs, asked)):
+        assert list(column.numbers) == [own[index].value for own in alone]
+        assert column.windows == list(dict.fromkeys(span for own in alone for span in own[index].windows))
+    sums = dict(queue_facts(runs))
+    for path, facts in sums.items():
+        own = [dict(run.answers.queues)[path] for run in runs if path in dict(run.answers.queues)]
+        assert facts == pytest.approx([sum(numbers) for numbers in zip(*own, strict=True)])
+    fresh = list(experiment.only(qdisc="pie").run(quiet=True))
+    mixed = [*runs[:3], *fresh[:3]]
+    assert [column.numbers for column in columns(mixed, asked[:1])] == [[run.metric(asked[0]) for run in mixed]]
+
+
+def test_the_keys_of_a_cell_share_its_scenario(tmp_path: Path) -> None:
+    experiment = sojourn.Experiment.dumbbell(qdisc=["pfifo", "pie"], seeds=2, duration="1s")
+    first, second, other, _ = experiment.run_keys
+    assert first.resolved.shares_cell(second.resolved)
+    assert not first.resolved.shares_cell(other.resolved)
+    assert first.scenario["hops"] is second.scenario["hops"]
+    assert (first.scenario.seed, second.scenario.seed) == (1, 2)
+    assert (first.digest, first.cell_digest) != (second.digest, other.cell_digest)
+    assert first.cell_digest == second.cell_digest
+    again = pickle.loads(pickle.dumps(second))  # noqa: S301 - our own
+    assert (again, again.digest, again.seed) == (second, second.digest, 2)
+    experiment.run(tmp_path / "r", quiet=True)
+    stored = [record.key for record in Folder.open(tmp_path / "r").records()]
+    assert sorted(stored, key=lambda key: key.digest) == sorted(experiment.run_keys, key=lambda key: key.digest)
+    assert stored[0].resolved.shares_cell(stored[1].resolved)
+
+
+@pytest.mark.parametrize("keep", ["summary", "series", "all"])
+def test_the_estimate_of_the_disk_is_within_a_factor_of_three(tmp_path: Path, keep: str) -> None:
+    experiment = sojourn.Experiment.dumbbell(flows=["cubic", "reno"], seeds=20, duration="10s")
+    keys = [replace(key, keep=keep) for key in experiment.run_keys]
+    runner.Campaign(keys=keys, folder=tmp_path / "r").run()
+    foreseen = runner.needs(keys, engine="sim", threads=1).disk_bytes
+    found = sum(file.stat().st_size for file in segments(tmp_path / "r"))
+    assert found / 3 < foreseen < found * 3

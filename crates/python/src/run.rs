@@ -321,7 +321,7 @@ pub fn run_many(
                 }
                 Ok((_, Outcome::Failed(RunError::Cancelled))) => Ok(()),
                 Ok((index, Outcome::Failed(error))) => {
-                    let error = run_error(py, error, &scenarios[index].resolved().id());
+                    let error = run_error(py, error, &scenarios[index].label());
                     on_done.call1((index, error.into_value(py))).map(drop)
                 }
                 Ok((_, Outcome::NotStored(error))) => Err(store_error(py, &error)),

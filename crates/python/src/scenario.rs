@@ -126,7 +126,7 @@ impl Scenario {
 
     /// What people call the run: `s1[fq_codel,20ms]#3`.
     #[getter]
-    fn label(&self) -> String {
+    pub fn label(&self) -> String {
         self.cell.resolved.label(self.seed)
     }
 

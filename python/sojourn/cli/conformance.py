@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -137,19 +137,10 @@ def _subjects(
     return named or list(document.subjects)
 
 
-def _examined(
-    asked: Sequence[tuple["Document", Sequence["Subject"]]],
-    *,
-    engine: str,
-    seeds: int | None,
-    threads: int | None,
-    settings: Sequence[str],
-    plugins: Sequence[str],
-    output: Path | None,
-) -> list["Examination"]:
+def maker(engine: str, threads: int | None, output: Path | None) -> "Callable[[Sequence[RunKey]], Sequence[Run]]":
+    """Return a function that makes runs, in the order of their keys."""
     from sojourn.cli.plugins import note_plugins
     from sojourn.cli.progress import watching
-    from sojourn.evidence.conformance import examine
     from sojourn.runner import Campaign, cores
 
     def make(keys: Sequence["RunKey"]) -> Sequence["Run"]:
@@ -165,6 +156,22 @@ def _examined(
             by_digest = {run.key.digest: run for run in made(keys)}
         return [by_digest[key.digest] for key in keys]
 
+    return make
+
+
+def _examined(
+    asked: Sequence[tuple["Document", Sequence["Subject"]]],
+    *,
+    engine: str,
+    seeds: int | None,
+    threads: int | None,
+    settings: Sequence[str],
+    plugins: Sequence[str],
+    output: Path | None,
+) -> list["Examination"]:
+    from sojourn.evidence.conformance import examine
+
+    make = maker(engine, threads, output)
     return [
         examine(document, subjects, make, engine=engine, settings=settings, seeds=seeds, plugins=plugins)
         for document, subjects in asked

@@ -1,16 +1,10 @@
 """``sojourn conformance marking``: a queue's marking curve, judged by the law that its words state."""
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sojourn.errors import UsageError
-
-if TYPE_CHECKING:
-    from sojourn.core.store import RunKey
-    from sojourn.views.run import Run
 
 
 def marking(
@@ -27,12 +21,10 @@ def marking(
     details: bool,
 ) -> None:
     """Judge queues; exit with status 1 if a case fails or none passes."""
-    from sojourn.cli.plugins import note_plugins
-    from sojourn.cli.progress import watching
+    from sojourn.cli.conformance import maker
     from sojourn.cli.screen import out, print_json
     from sojourn.evidence.marking import examine
     from sojourn.evidence.marking.page import as_json, lines
-    from sojourn.runner import Campaign, cores
 
     if not qdiscs:
         raise UsageError("marking judges a queue", help="name one: --qdisc 'codel ecn'")
@@ -40,19 +32,7 @@ def marking(
         raise UsageError(f"marking has no format {form}", help="--format text or json")
     wanted = [case for name in names if (case := name.partition("/")[2])]
 
-    def make(keys: Sequence["RunKey"]) -> Sequence["Run"]:
-        note_plugins(keys)
-        campaign = Campaign(
-            keys=keys,
-            engine=engine,
-            folder=output,
-            threads=threads or cores(),
-            command=shlex.join(["sojourn", *sys.argv[1:]]),
-        )
-        with campaign.making(watching) as made:
-            by_digest = {run.key.digest: run for run in made(keys)}
-        return [by_digest[key.digest] for key in keys]
-
+    make = maker(engine, threads, output)
     found = [
         examine(qdisc, make, law=law, names=wanted, engine=engine, seeds=seeds, plugins=plugins) for qdisc in qdiscs
     ]

@@ -116,9 +116,9 @@ def _experiment(asked: Asked, *, engine: str, settings: list[str], plugins: list
 
 def _save(path: Path, asked: Asked, settings: Sequence[str]) -> None:
     """Write the experiment as a file that ``sojourn run`` takes."""
-    beside = "".join(f"# set outside this file: {setting}\n" for setting in settings)
+    comments = "".join(f"# set outside this file: {setting}\n" for setting in settings)
     try:
-        write_file(path, f"# {asked.command}\n{beside}\n{asked.toml()}".encode())
+        write_file(path, f"# {asked.command}\n{comments}\n{asked.toml()}".encode())
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 

@@ -44,13 +44,13 @@ Better = Literal["more", "less"]
 """Which of a metric's values is the better one."""
 
 
-def harm(alone: float, beside: float, better: Better = "more") -> float:
+def harm(alone: float, shared: float, better: Better = "more") -> float:
     """Return the harm that rivals do to a value, as :meth:`Run.harm`.
 
     >>> harm(10.0, 4.0), harm(176.0, 339.0, "less"), harm(1.0, 2.0)
     (0.6, 0.4808259587020649, 0.0)
     """
-    return _core.harm(alone, beside, better=better)
+    return _core.harm(alone, shared, better=better)
 
 
 class _Source(Protocol):
@@ -221,7 +221,7 @@ class Run:
     def harm(self, alone: "Run", metric: str, better: Better = "more") -> float:
         """Return the harm (Ware et al., HotNets 2019) that this run's rivals do to a metric, 0 to 1.
 
-        If more is better, it is (alone - beside) / alone, otherwise (beside - alone) / beside; 0 if nothing got
+        If more is better, it is (alone - shared) / alone, otherwise (shared - alone) / shared; 0 if nothing got
         worse; NaN where a run has no value or there is nothing to measure by.
 
         Args:

@@ -128,8 +128,8 @@ class Experiment:
         """
         if self.text is None:
             raise UsageError(f"{self.name} was not read from an experiment file, and there is none of it")
-        beside = [*self.settings, *([f"seeds={self.seeds}"] if self.seeds is not None else [])]
-        return "".join(f"# set outside this file: {line}\n" for line in beside) + self.text
+        lines = [*self.settings, *([f"seeds={self.seeds}"] if self.seeds is not None else [])]
+        return "".join(f"# set outside this file: {line}\n" for line in lines) + self.text
 
     def only(self, **labels: str | Sequence[str]) -> "Experiment":
         """Return this experiment with some of its cells alone.
@@ -261,7 +261,7 @@ def load(
         seeds: the number of seeds (1, 2, …) of each cell, instead of the file's.
         engine: the engine: ``sim``, ``linux``, or ``linux:NAME`` for the kernel of this name.
         yes: whether more than 100 000 runs are meant.
-        plugins: shared libraries with words of one's own, besides those that the file names. They are native code,
+        plugins: shared libraries with your own words, in addition to those that the file names. They are native code,
             which runs with your rights.
 
     Raises:

@@ -16,6 +16,7 @@ from typing import Final
 
 from sojourn import _core
 from sojourn.core.scenario import Scenario
+from sojourn.errors import UsageError
 from sojourn.score.sets import TESTED, group
 
 PARTS: Final = ("throughput", "delay", "fairness", "harm")
@@ -59,7 +60,7 @@ def judge(scenario: Scenario, run: _core.Run) -> Verdict:
     tested, others = _flows(scenario)
     answering = [*tested, *others]
     loads = [flow["name"] for flow in scenario["flows"] if flow["name"] not in answering and _carries(flow)]
-    queue = _queue(scenario)
+    queue = bottleneck(scenario)
     every = [*answering, *loads]
     metrics = [
         *(f"goodput({name})" for name in every),
@@ -84,6 +85,20 @@ def judge(scenario: Scenario, run: _core.Run) -> Verdict:
     return Verdict(scenario.cell_label, scenario.seed, {name: parts[name] for name in parts_of(scenario)})
 
 
+def bottleneck(scenario: Scenario) -> str:
+    """Return the path of the queue that the tested flows share.
+
+    Raises:
+        UsageError: if they pass no queue.
+    """
+    found = scenario.bottleneck
+    if found is None:
+        raise UsageError(
+            "a cell without a queue has no score", help='give a hop a rate and a qdisc: qdisc = "fq_codel"'
+        )
+    return found[0]
+
+
 def _flows(scenario: Scenario) -> tuple[list[str], list[str]]:
     """Return the names of the tested flows, and of others that answer to congestion."""
     greedy = [flow for flow in scenario["flows"] if flow["traffic"]["kind"] in ("tcp", "quic")]
@@ -93,16 +108,7 @@ def _flows(scenario: Scenario) -> tuple[list[str], list[str]]:
 
 def _carries(flow: Mapping[str, object]) -> bool:
     traffic = flow["traffic"]
-    return isinstance(traffic, Mapping) and traffic["kind"] in ("udp", "on_off", "on-off", "short_flows", "short-flows")
-
-
-def _queue(scenario: Scenario) -> str:
-    """Return the queue that the tested flows share: the first that is shaped on their way."""
-    for hop in scenario["hops"]:
-        for element in hop["down"]:
-            if element["kind"] == "queue" and element.get("enabled", True):
-                return f"{hop['name']}.down.{element['name']}"
-    return "bottleneck.down.qdisc"
+    return isinstance(traffic, Mapping) and traffic["kind"] in ("udp", "on_off", "short_flows")
 
 
 def _part(got: float, fair: float) -> float:
