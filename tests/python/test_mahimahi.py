@@ -13,6 +13,13 @@ from sojourn.quick.mahimahi import Chain
 UP, DOWN = "up.trace", "down.trace"
 
 
+@pytest.fixture(autouse=True)
+def _traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (UP, DOWN):
+        (tmp_path / name).write_text("".join(f"{ms}\n" for ms in range(1, 101)))
+
+
 def hops(*words: str) -> list[dict[str, object]]:
     chain, command = Chain.parse([*words, "curl", "server"], "60s")
     assert command == ["curl", "server"]
@@ -59,6 +66,7 @@ def test_a_queue_is_in_tc_s_words(arguments: list[str], qdisc: str) -> None:
         ("mm-loss up 0.1", "neither uplink nor downlink"),
         ("mm-loss uplink 10", "from 0 to 1"),
         ("mm-link up.trace", "two traces"),
+        ("mm-link up.trace dwon.trace", "there is no trace dwon.trace"),
         ("mm-link up.trace down.trace --once", "--once has no counterpart"),
         ("mm-link up.trace down.trace --uplink-log=x", "--uplink-log has no counterpart"),
         ("mm-link up.trace down.trace --uplink-queu=x", "--uplink-queue"),
@@ -77,8 +85,6 @@ def test_a_mistake_is_named(words: str, said: str) -> None:
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_a_command_runs_behind_a_chain(tmp_path: Path) -> None:
-    for name in (UP, DOWN):
-        (tmp_path / name).write_text("".join(f"{ms}\n" for ms in range(1, 101)))
     (tmp_path / "payload").write_bytes(b"x" * 50_000)
     command = [sys.executable, "-m", "sojourn", "mm-delay", "-o", "found"]
     server = f"{sys.executable} -m http.server 8000 --bind 10.9.9.1 --directory {tmp_path}"

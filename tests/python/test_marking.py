@@ -157,7 +157,7 @@ def test_the_command() -> None:
     assert [own["verdict"] for own in said["cases"]] == ["failed"]
     for words, why in (
         (["marking"], "marking judges a queue"),
-        (["marking", "--qdisc", "cake"], 'no law of "cake"'),
+        (["marking", "--qdisc", "cake"], 'no queue with a marking law "cake"'),
         (["marking/frist", "--qdisc", "codel"], "frist"),
         (["dualq", "--law", "codel"], "--law goes with marking"),
         (["marking", "--qdisc", "codel tarrget 5ms"], "tarrget"),

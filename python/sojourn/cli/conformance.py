@@ -1,8 +1,7 @@
 """``sojourn conformance``: tests a sender or a queue against its specification."""
 
-import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,9 +11,7 @@ from sojourn.cli import complete
 from sojourn.cli.options import Engine, Plugins, Quiet, Settings, Threads
 
 if TYPE_CHECKING:
-    from sojourn.core.store import RunKey
     from sojourn.evidence.conformance import Document, Examination, Subject
-    from sojourn.views.run import Run
 
 _FORMATS = ("text", "tap", "junit", "json", "markdown", "html")
 
@@ -137,28 +134,6 @@ def _subjects(
     return named or list(document.subjects)
 
 
-def maker(engine: str, threads: int | None, output: Path | None) -> "Callable[[Sequence[RunKey]], Sequence[Run]]":
-    """Return a function that makes runs, in the order of their keys."""
-    from sojourn.cli.plugins import note_plugins
-    from sojourn.cli.progress import watching
-    from sojourn.runner import Campaign, cores
-
-    def make(keys: Sequence["RunKey"]) -> Sequence["Run"]:
-        note_plugins(keys)
-        campaign = Campaign(
-            keys=keys,
-            engine=engine,
-            folder=output,
-            threads=threads or cores(),
-            command=shlex.join(["sojourn", *sys.argv[1:]]),
-        )
-        with campaign.making(watching) as made:
-            by_digest = {run.key.digest: run for run in made(keys)}
-        return [by_digest[key.digest] for key in keys]
-
-    return make
-
-
 def _examined(
     asked: Sequence[tuple["Document", Sequence["Subject"]]],
     *,
@@ -169,6 +144,7 @@ def _examined(
     plugins: Sequence[str],
     output: Path | None,
 ) -> list["Examination"]:
+    from sojourn.cli.making import maker
     from sojourn.evidence.conformance import examine
 
     make = maker(engine, threads, output)

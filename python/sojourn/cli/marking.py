@@ -21,7 +21,7 @@ def marking(
     details: bool,
 ) -> None:
     """Judge queues; exit with status 1 if a case fails or none passes."""
-    from sojourn.cli.conformance import maker
+    from sojourn.cli.making import maker
     from sojourn.cli.screen import out, print_json
     from sojourn.evidence.marking import examine
     from sojourn.evidence.marking.page import as_json, lines

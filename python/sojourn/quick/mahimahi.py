@@ -121,6 +121,8 @@ def _link(rest: list[str]) -> dict[str, object]:
     while len(traces) < len(_SIDES) or (rest[:1] and rest[0].startswith("--") and rest[0] != "--"):
         word = _next(rest, "mm-link", "two traces: of the uplink, then of the downlink")
         if not word.startswith("--"):
+            if not Path(word).is_file():
+                raise UsageError(f"mm-link: there is no trace {word}", help="name a file with a millisecond per line")
             traces.append(str(Path(word).resolve()))
             continue
         name, equals, value = word.partition("=")

@@ -21,6 +21,7 @@ from typing import Any, Final
 from sojourn import _core, runner
 from sojourn.custom import watchdog
 from sojourn.errors import Interrupted, SojournError, UsageError
+from sojourn.evidence.evaluation.subject import Subject
 from sojourn.score import judging, sets
 from sojourn.score.judging import PARTS, Verdict
 
@@ -108,6 +109,9 @@ def score(
     if plugins and not _is_child():
         return _elsewhere(control, on=on, plugins=plugins, settings=settings)
     word = _absolute(control)
+    if not word.startswith("python:"):
+        # The set has the control in several places; here a wrong name has one.
+        Subject(word, "cc").check(engine="sim", plugins=plugins)
     with watchdog.patience(LOOKS):
         try:
             own = sets.read(on, word, settings, plugins)

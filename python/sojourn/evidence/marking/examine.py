@@ -76,10 +76,7 @@ def examine(
     stated = law or qdisc
     discipline = stated.split()[0] if stated.split() else ""
     if discipline not in LAWS:
-        raise UsageError(
-            f'there is no law of "{discipline}"',
-            help=f"there are those of {', '.join(LAWS)}; --law 'codel ecn' judges a queue of your own by one of them",
-        )
+        raise UsageError.unknown("queue with a marking law", discipline, list(LAWS))
     cases = LAWS[discipline]
     known = [case.name for case in cases]
     for name in names:
