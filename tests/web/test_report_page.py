@@ -69,6 +69,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "bars.md").write_text(TEMPLATE)
     sojourn("run", "many.toml", "-o", "r", "-q", folder=folder)
     sojourn("report", "r", "-t", "runs", "-t", "bars.md", folder=folder)
+    sojourn("run", "many.toml", "-o", "folded", "-q", "--keep", "summary", folder=folder)
+    sojourn("report", "folded", "-t", "runs", folder=folder)
     # The language and the metrics refuse such names; a figure of somebody's numbers may have them.
     (folder / "evil.html").write_text(evil())
     return folder
@@ -85,6 +87,7 @@ def test_reports_answer(results: Path) -> None:
         REPORT=str(results / "r" / "report.html"),
         TEMPLATE=str(results / "r" / "bars.html"),
         EVIL=str(results / "evil.html"),
+        FOLDED=str(results / "folded" / "report.html"),
         PLAYGROUND=page,
     )
     assert "# fail 0" in said

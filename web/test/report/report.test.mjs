@@ -1,5 +1,5 @@
 // A report in Chromium, from a file: cursor, zoom, seeds, axes, tables, commands, the playground, hostile names, a phone, axe.
-// REPORT is a page of `sojourn report -t runs`; TEMPLATE one of a template with bars; EVIL one of a flow with a hostile name.
+// FOLDED is a page without figures, as the folder keeps summaries. REPORT is a page of `sojourn report -t runs`; TEMPLATE one of a template with bars; EVIL one of a flow with a hostile name.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -11,6 +11,7 @@ import { chromium } from "../chromium.mjs";
 const REPORT = pathToFileURL(process.env.REPORT).href;
 const TEMPLATE = pathToFileURL(process.env.TEMPLATE).href;
 const EVIL = pathToFileURL(process.env.EVIL).href;
+const FOLDED = pathToFileURL(process.env.FOLDED).href;
 const AXE = readFileSync(new URL("../../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
 let browser;
 let page;
@@ -173,6 +174,14 @@ test("tables sort and filter, and the figures follow", async () => {
   assert.equal(await page.locator("figure.answers:not([hidden])").count(), 1);
   await page.fill('input[type="search"]', "");
   assert.equal(await table.locator("tbody tr:not([hidden])").count(), rows);
+  await closed();
+});
+
+test("the buttons of a cell that is not drawn are folded with it", async () => {
+  await open(FOLDED);
+  const buttons = page.getByRole("button", { name: "Copy the command", includeHidden: true });
+  assert.ok((await buttons.count()) > 1);
+  assert.equal(await page.locator("details figure .actions").count(), await buttons.count());
   await closed();
 });
 

@@ -32,7 +32,9 @@ function actions(figure, experiments) {
   const command = figure.querySelector("pre.again");
   if (!command) return;
   const row = el("p", { class: "actions" }, copyButton("Copy the command", command.textContent));
-  command.closest("details").before(row);
+  // A figure that the page folds is inside of a `details` and has none of its own.
+  const own = figure.querySelector("details");
+  (own ?? command).before(row);
   const key = figure.dataset.experiment;
   if (key === undefined) return;
   const note = el("p", { class: "soft", hidden: true });
