@@ -258,7 +258,7 @@ def test_an_older_folder_is_converted(tmp_path: Path) -> None:
 
 
 def test_many_runs_are_measured_as_each_alone(tmp_path: Path) -> None:
-    """Sojourn reads their answers together, on several threads from 256 runs on, and other metrics from their tables."""
+    """Their answers are read together, on several threads from 256 runs on; the tables have the other metrics."""
     experiment = sojourn.Experiment.dumbbell(rate="5mbit", qdisc=["pfifo", "pie"], seeds=150, duration="1s")
     runs = list(sojourn.Campaign.of(experiment, folder=tmp_path / "r").run())
     asked = ["goodput(cubic)", "mean(srtt, cubic) over last 300ms", "drops(bottleneck.down.qdisc)", "goodput(cubic)"]
