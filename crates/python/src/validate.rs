@@ -14,14 +14,14 @@ pub fn agreement(published: f64, noise: f64, ours: Vec<f64>) -> PyResult<String>
         .ok_or_else(|| PyValueError::new_err("there is nothing to compare"))
 }
 
-/// Harm (Ware et al., HotNets 2019) that rivals do to something: its value alone, beside them, and whether `less` or `more`
+/// Harm (Ware et al., HotNets 2019) that rivals do to something: its value alone, next to them, and whether `less` or `more`
 /// of it is better.
 #[pyfunction]
-#[pyo3(signature = (alone, beside, *, better))]
-pub fn harm(alone: f64, beside: f64, better: &str) -> PyResult<f64> {
+#[pyo3(signature = (alone, shared, *, better))]
+pub fn harm(alone: f64, shared: f64, better: &str) -> PyResult<f64> {
     match better {
-        "less" => Ok(estimators::harm_less_is_better(alone, beside)),
-        "more" => Ok(estimators::harm_more_is_better(alone, beside)),
+        "less" => Ok(estimators::harm_less_is_better(alone, shared)),
+        "more" => Ok(estimators::harm_more_is_better(alone, shared)),
         _ => Err(PyValueError::new_err(format!("\"{better}\" is neither less nor more"))),
     }
 }
