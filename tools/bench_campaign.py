@@ -117,7 +117,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as place:
         for keep in ("summary", "series", "all"):
             found[f"2 s, {keep}"] = keeping(Path(place), keep, 2, asked.seeds, asked.rounds)
-        found["60 s, series"] = keeping(Path(place), "series", 60, 40, asked.rounds)
+        for seeds in (40, 200):
+            found[f"60 s, {seeds} runs"] = keeping(Path(place), "series", 60, seeds, asked.rounds)
         found["--version"] = starting(["--version"], 5)
         found["try cubic"] = starting(["try", "cubic"], 3)
         one = Path(place) / "one.toml"

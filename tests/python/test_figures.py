@@ -1,11 +1,12 @@
 """Each kind of figure on results made by hand: its data are asserted; of the picture, that it is well-formed."""
 
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -21,6 +22,9 @@ from sojourn.plotting.draw.svg import slim
 from sojourn.plotting.figures import KINDS, Drawn
 from sojourn.plotting.reference import reference
 from sojourn.views.run import Run
+
+if TYPE_CHECKING:
+    from sojourn.core.run import Wanted
 
 
 def checked(drawn: Drawn) -> pl.DataFrame:
@@ -255,9 +259,36 @@ def test_a_plane_has_the_steps_that_both_flows_have(two_queues: list[Run]) -> No
     data = checked(KINDS["chiu-jain"].draw(two_queues[:1], {"step": "10"}))
     run = two_queues[0]
     for way, flow in (("x", "flow-1"), ("y", "flow-2")):
-        rates = binned_flows(run, 10.0).filter(pl.col("flow") == flow)
-        assert data[way].to_list() == pytest.approx(rates["rate"].to_list())
-        assert data["t_s"].to_list() == pytest.approx(rates["t"].to_list())
+        rates, _ = binned_flows(run, 10.0)[flow]
+        assert data[way].to_list() == pytest.approx(rates.value)
+        assert data["t_s"].to_list() == pytest.approx(rates.t)
+
+
+def test_steps_are_those_of_the_frame(two_queues: list[Run]) -> None:
+    """The naive twin: each step's samples, one by one."""
+    run, step = two_queues[0], 0.5
+    wanted: list[Wanted] = [("sojourn_mean_s", "mean"), ("sojourn_min_s", "least"), ("sojourn_max_s", "most")]
+    found = run.steps("queues", step, *wanted, by=("queue",))
+    rows = run.queues.filter(pl.col("t_s") >= 0)
+    assert [own.name for own in found] == rows["queue"].cast(pl.String).unique(maintain_order=True).to_list()
+    for own in found:
+        its = rows.filter(pl.col("queue").cast(pl.String) == own.name)
+        for t, *values in zip(own.t, *own.values, strict=True):
+            samples = its.filter((pl.col("t_s") > t - step / 2 + 1e-9) & (pl.col("t_s") <= t + step / 2 + 1e-9))
+            there = [samples[column].drop_nans() for column, _ in wanted]
+            naive = [there[0].mean(), there[1].min(), there[2].max()]
+            assert values == pytest.approx([math.nan if v is None else v for v in naive], nan_ok=True)
+
+
+def test_rows_are_those_of_the_frame(two_queues: list[Run]) -> None:
+    run = two_queues[0]
+    name = run.totals["name"].cast(pl.String)[-1]
+    frame = run.totals.filter(pl.col("name").cast(pl.String) == name)
+    subjects, values = run.rows("totals", "subject", "value", only={"name": name})
+    assert subjects
+    assert (subjects, values) == (frame["subject"].to_list(), frame["value"].to_list())
+    with pytest.raises(UsageError, match='no table "total"'):
+        run.rows("total", "value")
 
 
 def test_a_plane_needs_two_flows_that_are_there(two_queues: list[Run]) -> None:

@@ -6,6 +6,7 @@ use crate::errors::{run_error, store_error, word_error};
 use crate::plugins::engine_of;
 use crate::scenario::Scenario;
 use crate::store::{self, Store};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedStr;
@@ -13,8 +14,9 @@ use pyo3::types::PyDict;
 use sojourn_capture::{Capture, SNAP_LEN};
 use sojourn_engine::{RunError, WatchMany, refuse_capture, run_many as run_many_on};
 use sojourn_model::WordError;
-use sojourn_results::Run as Results;
 use sojourn_results::metrics::{Bounds, Expression, Frame};
+use sojourn_results::steps::{Of, rows_with, steps};
+use sojourn_results::{Column, Run as Results};
 use sojourn_store::answers::{Answers, checks, names};
 use sojourn_store::record::stored;
 use sojourn_store::{About, Keep, SegmentError, Segments};
@@ -31,6 +33,9 @@ type Measured = (f64, Windows);
 
 /// Where something was measured: after the first of these times, up to the second, in seconds.
 type Windows = Vec<(f64, f64)>;
+
+/// A line over time: its name, the middle of each step, and one number a step for each wanted column.
+type Stepped = (String, Vec<f64>, Vec<Vec<f64>>);
 
 /// A check: name, what came out, whether it holds, and where it looks.
 type Checked = (String, String, Option<bool>, Windows);
@@ -88,6 +93,58 @@ impl Run {
         Table::of_run(&self.results, name)
             .map_err(|e| PyValueError::new_err(e.to_string()))?
             .ok_or_else(|| PyValueError::new_err(format!("this run has no table {name}")))
+    }
+
+    /// A table over time in steps of `step` seconds, a line for each value of the columns `by`: its name, the middle of each step (s),
+    /// and for each wanted column one number a step. `wanted` names columns, of which the first with a value counts, and
+    /// whether the step has their `mean`, `least` or `most`; `only` keeps the rows with these texts.
+    #[pyo3(signature = (table, step, wanted, *, by=Vec::new(), only=Vec::new()))]
+    fn steps(
+        &self,
+        table: &str,
+        step: f64,
+        wanted: Vec<(Vec<String>, String)>,
+        by: Vec<String>,
+        only: Vec<(String, String)>,
+    ) -> PyResult<Vec<Stepped>> {
+        let known = |(columns, of): (Vec<String>, String)| {
+            let of = Of::named(&of).ok_or_else(|| PyValueError::new_err(of))?;
+            Ok((columns, of))
+        };
+        let wanted = wanted.into_iter().map(known).collect::<PyResult<Vec<_>>>()?;
+        let lines = steps(self.found(table)?, step, &by, &only, &wanted);
+        let lines = lines.map_err(|e| PyValueError::new_err(e.to_string()))?;
+        Ok(lines.into_iter().map(|line| (line.name, line.t, line.values)).collect())
+    }
+
+    /// Columns of a table, as lists of its rows; `only` keeps the rows with these texts.
+    #[pyo3(signature = (table, columns, *, only=Vec::new()))]
+    fn rows<'py>(
+        &self,
+        py: Python<'py>,
+        table: &str,
+        columns: Vec<String>,
+        only: Vec<(String, String)>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let table = self.found(table)?;
+        let rows = rows_with(table, &only).map_err(|e| PyValueError::new_err(e.to_string()))?;
+        let column = |name: &String| {
+            let found = table.columns().find(|(schema, ..)| schema.name == name);
+            let missing = || format!("table {} has no column {name}", table.schema().name);
+            let (_, column, _) = found.ok_or_else(|| PyValueError::new_err(missing()))?;
+            match column {
+                Column::F64(v) => {
+                    rows.iter().map(|&r| v[r]).collect::<Vec<_>>().into_bound_py_any(py)
+                }
+                Column::U64(v) => {
+                    rows.iter().map(|&r| v[r]).collect::<Vec<_>>().into_bound_py_any(py)
+                }
+                Column::Text(t) => {
+                    rows.iter().map(|&r| t.get(r)).collect::<Vec<_>>().into_bound_py_any(py)
+                }
+            }
+        };
+        columns.iter().map(column).collect()
     }
 
     /// The values of metrics, in base units, NaN where the run has none; each with where it looks, in seconds from the
@@ -154,6 +211,12 @@ impl Run {
     /// The results.
     pub fn results(&self) -> &Results {
         &self.results
+    }
+
+    /// The table of this name.
+    fn found(&self, name: &str) -> PyResult<&sojourn_results::Table> {
+        let found = self.results.tables.iter().find(|own| own.schema().name == name);
+        found.ok_or_else(|| PyValueError::new_err(format!("this run has no table {name}")))
     }
 
     /// What an expression names that this run does not have.

@@ -11,6 +11,7 @@ pub mod estimators;
 pub mod metrics;
 mod run;
 pub mod schema;
+pub mod steps;
 mod table;
 mod writer;
 

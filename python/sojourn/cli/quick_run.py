@@ -5,7 +5,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 from rich.console import Console
 from rich.text import Text
 
@@ -200,10 +199,10 @@ def _print_output(run: Run) -> None:
     """Print the last lines that the clients of a run wrote."""
     if "output" not in run.tables:
         return
-    lines = run.table("output").filter(pl.col("program").cast(pl.String) == "client")
-    for flow, text in lines.select(pl.col("flow", "text").cast(pl.String)).tail(_LINES).iter_rows():
+    lines = list(zip(*run.rows("output", "flow", "text", only={"program": "client"}), strict=True))[-_LINES:]
+    for flow, text in lines:
         out().print(Text(f"{flow}: {text}", style="dim"))
-    if len(lines):
+    if lines:
         out().print()
 
 
@@ -378,8 +377,8 @@ def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
     step = seconds / _POINTS
     if len(found) == 1:
         keys = [flow["name"] for flow in run.scenario.loads if flow.kind in TCP | PROGRAMS]
-        table = binned_flows(run, step)
-        left, right = (_lines(table, keys, column) for column in ("rate", "rtt"))
+        binned = binned_flows(run, step)
+        left, right = ([Line(key, binned[key][n].t, binned[key][n].value) for key in keys] for n in (0, 1))
         titles = ("delivery rate, Mbit/s", "RTT, ms")
     else:
         keys = [dict(cell.labels)["qdisc"] for cell in found]
@@ -387,8 +386,9 @@ def _plots(found: Sequence[Cell], width: int, *, coloured: bool) -> list[Text]:
         for cell, name in zip(found, keys, strict=True):
             band = queue_line(cell.runs[0], step)
             left.append(Line(name, band.t, band.value))
-            pings = cell.runs[0].pings.filter(pl.col("flow").cast(pl.String) == "ping").filter(pl.col("t_s") >= 0)
-            right.append(Line(name, pings["t_s"].to_list(), (pings["rtt_s"] * 1e3).to_list()))
+            pings = cell.runs[0].rows("pings", "t_s", "rtt_s", only={"flow": "ping"})
+            rtts = [(t, rtt * 1e3) for t, rtt in zip(*pings, strict=True) if t >= 0]
+            right.append(Line(name, [t for t, _ in rtts], [rtt for _, rtt in rtts]))
         titles = ("queue delay, ms", "RTT of a ping, ms")
     if coloured or len(keys) == 1:
         drawn = _charts((left, right), titles, width, seconds, _ROWS)
@@ -412,12 +412,3 @@ def _charts(pair: Sequence[Sequence[Line]], titles: Sequence[str], width: int, s
         for lines, title in zip(pair, titles, strict=True)
     )
     return terminal.side_by_side(left, right) if wide else [*left, Text(), *right]
-
-
-def _lines(table: pl.DataFrame, names: Sequence[str], column: str) -> list[Line]:
-    lines = []
-    for name in names:
-        own = table.filter(pl.col("flow") == name)
-        values = own[column].cast(pl.Float64).fill_null(float("nan"))
-        lines.append(Line(name, own["t"].to_list(), values.to_list()))
-    return lines

@@ -20,7 +20,6 @@ from sojourn.core.run import Run
 from sojourn.core.store import Folder, RunKey
 from sojourn.errors import UsageError
 from sojourn.evidence import precision
-from sojourn.evidence.claimed import Claimed, place_of
 from sojourn.evidence.interval import SEEDS, Look
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
@@ -139,6 +138,8 @@ def _looks(aims: Sequence[str], seeds: int | None, max_seeds: int | None) -> tup
 
 
 def _claimed(keys: Sequence[RunKey], looks: Sequence[Look], engine: str) -> precision.Joint:
+    from sojourn.evidence.claimed import Claimed, place_of
+
     claimed = Claimed(keys, engine=engine.partition(":")[0], first=looks[0].seeds)
 
     def judge(runs: Sequence[Run]) -> tuple[Sequence[precision.Known], Callable[[Run], bool]]:

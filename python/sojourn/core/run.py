@@ -1,9 +1,9 @@
 """One run's results, fresh from the engine or read back from a results folder."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NamedTuple, NoReturn, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, Protocol, Self
 
 from sojourn import _core
 from sojourn.core.extensions import METRICS
@@ -40,6 +40,21 @@ class Measured(NamedTuple):
     it is made of metrics that look elsewhere. Empty for a metric that another distribution adds."""
 
 
+Wanted = tuple[str | tuple[str, ...], Literal["mean", "least", "most"]]
+"""A column, or several of which the first with a value counts, and which number stands for a step."""
+
+
+class Steps(NamedTuple):
+    """A flow or queue over time."""
+
+    name: str
+    """The texts that tell it apart, with a space between them."""
+    t: list[float]
+    """The middle of each step that has rows, s."""
+    values: list[list[float]]
+    """For each wanted column one number a step, NaN where no row has a value."""
+
+
 Better = Literal["more", "less"]
 """Which of a metric's values is the better one."""
 
@@ -65,8 +80,8 @@ class _Source(Protocol):
 
     def frame(self, name: str) -> "pl.DataFrame": ...
 
-    def results(self, *, states: bool = True) -> _core.Run:
-        """Return the tables as metrics take them; without ``states`` those of controllers are left out."""
+    def results(self, names: Sequence[str] | None = None) -> _core.Run:
+        """Return these tables as metrics take them; all if None."""
         ...
 
 
@@ -137,9 +152,52 @@ class Run:
         Raises:
             UsageError: if the run has no such table, with the nearest name.
         """
-        if name not in self.tables:
-            raise UsageError.unknown("table", name, self.tables, _core.renamed_table(name))
+        self._known(name)
         return self._source.frame(name)
+
+    def _known(self, table: str) -> None:
+        if table not in self.tables:
+            raise UsageError.unknown("table", table, self.tables, _core.renamed_table(table))
+
+    def rows(self, table: str, *columns: str, only: Mapping[str, str] | None = None) -> list[list[Any]]:
+        """Return columns of a table as lists, without a frame.
+
+        Args:
+            table: its name.
+            columns: their names.
+            only: keep the rows that have these texts, by column.
+
+        Raises:
+            UsageError: if the run has no such table.
+        """
+        self._known(table)
+        return self._source.results([table]).rows(table, columns, only=list((only or {}).items()))
+
+    def steps(
+        self,
+        table: str,
+        step: float,
+        *wanted: Wanted,
+        by: Sequence[str] = (),
+        only: Mapping[str, str] | None = None,
+    ) -> list[Steps]:
+        """Return a table over time in steps of equal length, a line for each flow or queue.
+
+        Args:
+            table: its name; it has the column ``t_s``. Rows before the origin are left out.
+            step: the length of a step, s. A sample belongs to the step in which its interval ends.
+            wanted: columns, and whether a step has their ``mean``, ``least`` or ``most``. Of several columns the first
+                with a value counts.
+            by: columns of text that tell the lines apart, as far as the table has them.
+            only: keep the rows that have these texts, by column.
+
+        Raises:
+            UsageError: if the run has no such table.
+        """
+        self._known(table)
+        pairs = [((columns,) if isinstance(columns, str) else columns, of) for columns, of in wanted]
+        found = self._source.results([table]).steps(table, step, pairs, by=by, only=list((only or {}).items()))
+        return [Steps(*own) for own in found]
 
     def metric(self, expression: str) -> float:
         """Return the value of a metric, in base units (s, bit/s, packets); NaN where the run has none.
@@ -191,7 +249,8 @@ class Run:
             found = {text: Measured(*known) for text in expressions if (known := answers.get(text)) is not None}
         rest = [text for text in dict.fromkeys(expressions) if text not in found and not _added(text)]
         if rest:
-            results = self._source.results(states="state." in " ".join(rest))
+            states = "state." in " ".join(rest)
+            results = self._source.results(None if states else [n for n in self.tables if not n.endswith("_state")])
             found |= {text: Measured(*own) for text, own in zip(rest, results.measure(rest), strict=True)}
         return [
             Measured(float(METRICS[text](self)), ()) if _added(text) and text not in found else found[text]
@@ -360,8 +419,8 @@ class _Fresh:
 
         return pl.DataFrame(self._results.table(name))
 
-    def results(self, *, states: bool = True) -> _core.Run:
-        del states
+    def results(self, names: Sequence[str] | None = None) -> _core.Run:
+        del names
         return self._results
 
 
@@ -384,5 +443,5 @@ class _Stored:
     def frame(self, name: str) -> "pl.DataFrame":
         return self._record.table(name)
 
-    def results(self, *, states: bool = True) -> _core.Run:
-        return self._record.results(None if states else [n for n in self.names if not n.endswith("_state")])
+    def results(self, names: Sequence[str] | None = None) -> _core.Run:
+        return self._record.results(names)

@@ -52,9 +52,11 @@ def lines(record: Record, table: str, column: str, between: tuple[float, float] 
         StoreError: if it is damaged.
     """
     run = Run.stored(record)
-    frame = run.table(table)
-    numbers = [name for name, dtype in frame.schema.items() if dtype.is_numeric() and name != "t_s"]
-    if "t_s" not in frame.columns or column not in numbers:
+    if table not in run.tables:
+        raise UsageError.unknown("table", table, run.tables, _core.renamed_table(table))
+    schema = _schemas()[table]
+    numbers = [name for name, numeric in schema.items() if numeric and name != "t_s"]
+    if "t_s" not in schema or column not in numbers:
         raise UsageError.unknown(f"column over time in {table}", column, numbers, _core.renamed_column(table, column))
     seconds = run.scenario.seconds
     low, high = between or (0.0, seconds)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
 
-import polars as pl
-
 from sojourn import _core
 from sojourn.core import queues
 from sojourn.core.cells import Cell
@@ -345,13 +343,12 @@ def _agreed(run: Run, names: Sequence[str]) -> list[str]:
     """Return which of these flows have agreed on ECN."""
     if "totals" not in run.tables:
         return []
-    totals = run.table("totals").select(pl.col("subject", "name").cast(pl.String), "value")
-    agreed = totals.filter((pl.col("name") == "ecn_agreed") & (pl.col("value") > 0))["subject"].to_list()
+    totals = run.rows("totals", "subject", "value", only={"name": "ecn_agreed"})
+    agreed = {subject for subject, value in zip(*totals, strict=True) if value > 0}
     return [name for name in names if name in agreed]
 
 
 def _when(run: Run, path: str) -> float:
     """Return when packets waited longest in a queue, s."""
-    rows = run.table("queues").filter((pl.col("queue").cast(pl.String) == path) & (pl.col("t_s") >= 0))
-    longest = rows.filter(pl.col("sojourn_max_s").is_not_nan()).sort("sojourn_max_s", descending=True)
-    return float(longest["t_s"][0])
+    rows = zip(*run.rows("queues", "t_s", "sojourn_max_s", only={"queue": path}), strict=True)
+    return float(max((row for row in rows if row[0] >= 0 and not math.isnan(row[1])), key=lambda row: row[1])[0])

@@ -1,13 +1,12 @@
 """Tables of runs made into the lines of a panel: means over steps that an eye can tell apart."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-import polars as pl
-
 from sojourn.core import queues
 from sojourn.core.cells import Cell
-from sojourn.core.run import Run
+from sojourn.core.run import Run, Steps, Wanted
 from sojourn.plotting.draw.flows import flow_name, looks
 from sojourn.plotting.draw.panel import FlowLines, Panel
 from sojourn.plotting.draw.ticks import nice_ceiling
@@ -15,6 +14,8 @@ from sojourn.plotting.draw.traces import Band
 
 POINTS: Final = 360
 """Points a line."""
+
+_NONE: Final = Band([], [])
 
 
 def step_of(seconds: float) -> float:
@@ -34,94 +35,65 @@ def panel_of(cell: Cell) -> Panel:
 
 def flow_lines(runs: Sequence[Run], step: float) -> list[FlowLines]:
     """Return the lines of each flow of the first run, with the range over all of the runs."""
-    tables = [binned_flows(run, step) for run in runs]
+    found = [binned_flows(run, step) for run in runs]
+    rates, rtts = (_bands([{name: own[index] for name, own in flows.items()} for flows in found]) for index in (0, 1))
     shown = looks(runs[0].scenario)
     return [
-        FlowLines(
-            flow_name(flow),
-            _band(tables, flow["name"], "rate"),
-            _band(tables, flow["name"], "rtt"),
-            shown[flow["name"]],
-        )
+        FlowLines(flow_name(flow), rates.get(name, _NONE), rtts.get(name, _NONE), shown[name])
         for flow in runs[0].scenario.loads
+        for name in [flow["name"]]
     ]
 
 
-# TCP's own estimate where there is one, what arrived elsewhere.
-_RATE = (
-    pl.when(pl.col("delivery_rate_bps").is_nan()).then(pl.col("goodput_bps")).otherwise(pl.col("delivery_rate_bps"))
-    / 1e6
-)
+def binned_flows(run: Run, step: float) -> dict[str, tuple[Band, Band]]:
+    """Return the rate (Mbit/s) and the RTT (ms) of each flow, means over steps of this length (s), by the flow's name.
 
-
-def binned_flows(run: Run, step: float) -> pl.DataFrame:
-    """Return ``flow``, ``t`` (s, the middle of a step), ``rate`` (Mbit/s) and ``rtt`` (ms), means over steps."""
-    return binned(run, step, {"rate": _RATE, "rtt": pl.col("srtt_s").fill_nan(None) * 1e3})
-
-
-def binned(run: Run, step: float, columns: Mapping[str, pl.Expr]) -> pl.DataFrame:
-    """Return ``flow``, ``t`` (s, the middle of a step) and the means of these columns over steps."""
-    return (
-        run.flows.lazy()
-        .filter(pl.col("t_s") >= 0)
-        .select(pl.col("flow").cast(pl.String), _bin(step), **columns)
-        .group_by("flow", "bin", maintain_order=True)
-        .agg(pl.col(name).mean() for name in columns)
-        .select("flow", *columns, t=(pl.col("bin") + 0.5) * step)
-        .sort("flow", "t")
-        .collect()
-    )
+    The rate is TCP's own estimate, or what arrived where there is none.
+    """
+    rate, rtt = ("delivery_rate_bps", "goodput_bps"), "srtt_s"
+    found = run.steps("flows", step, (rate, "mean"), (rtt, "mean"), by=("flow",))
+    return {own.name: (_scaled(own, 0, 1e-6), _scaled(own, 1, 1e3)) for own in sorted(found)}
 
 
 def column_bands(runs: Sequence[Run], table: str, column: str, step: float, scale: float = 1.0) -> dict[str, Band]:
-    """Return a column of a table over time by what its rows are of: a flow or a queue; empty where they are of nothing.
+    """Return a column of a table over time, for each flow or queue of its rows; the name is empty if rows name neither.
 
     The line is the first run's, its range that over all runs.
 
     Args:
         runs: they differ by their seed.
-        table: with the column ``t_s``; rows are told apart by the columns ``flow``, ``queue`` and ``name``.
+        table: with the column ``t_s``; the columns ``flow``, ``queue`` and ``name`` tell rows apart.
         column: its numbers.
-        step: what is averaged over, s.
-        scale: what the numbers are multiplied by.
+        step: the length of the steps, s.
+        scale: the factor of the numbers.
     """
-    tables = []
-    for run in runs:
-        frame = run.table(table)
-        by = [pl.col(name).cast(pl.String) for name in ("flow", "queue", "name") if name in frame.columns]
-        tables.append(
-            frame.lazy()
-            .filter(pl.col("t_s") >= 0)
-            .select(
-                pl.concat_str(by, separator=" ").alias("flow") if by else pl.lit("").alias("flow"),
-                _bin(step),
-                value=pl.col(column).cast(pl.Float64).fill_nan(None) * scale,
-            )
-            .group_by("flow", "bin", maintain_order=True)
-            .agg(pl.col("value").mean())
-            .select("flow", "value", t=(pl.col("bin") + 0.5) * step)
-            .collect()
-        )
-    return {name: _band(tables, name, "value") for name in tables[0]["flow"].unique(maintain_order=True)}
+    by = ("flow", "queue", "name")
+    found = [run.steps(table, step, (column, "mean"), by=by) for run in runs]
+    return _bands([{own.name: _scaled(own, 0, scale) for own in lines} for lines in found])
 
 
-def _bin(step: float) -> pl.Expr:
-    """Return which step a row belongs to; ``t_s`` is the end of its sample interval."""
-    return ((pl.col("t_s") / step - 1e-6).ceil() - 1).cast(pl.Int64).alias("bin")
+def _bands(runs: Sequence[Mapping[str, Band]]) -> dict[str, Band]:
+    """Return the bands of the first run's lines."""
+    return {name: _band([own.get(name, _NONE) for own in runs]) for name in runs[0]}
 
 
-def _band(tables: Sequence[pl.DataFrame], flow: str, column: str) -> Band:
-    """Return the first table's line of a flow, with the range over all tables where there are several."""
-    own = tables[0].filter(pl.col("flow") == flow)
-    if len(tables) == 1:
-        return Band(own["t"].to_list(), _values(own[column]))
-    every = [table.filter(pl.col("flow") == flow).select("t", column) for table in tables]
-    ends = pl.concat(every).group_by("t", maintain_order=True).agg(low=pl.col(column).min(), high=pl.col(column).max())
-    both = own.join(ends, on="t", how="left", maintain_order="left")
-    others = [
-        _values(own.select("t").join(other, on="t", how="left", maintain_order="left")[column]) for other in every[1:]
-    ]
-    return Band(both["t"].to_list(), _values(both[column]), _values(both["low"]), _values(both["high"]), others)
+def _scaled(own: Steps, index: int, scale: float) -> Band:
+    return Band(own.t, [value * scale for value in own.values[index]])
+
+
+def _band(lines: Sequence[Band]) -> Band:
+    """Return the first line, with the range over all where there are several."""
+    first = lines[0]
+    if len(lines) == 1:
+        return first
+    found = [dict(zip(own.t, own.value, strict=True)) for own in lines]
+    others = [[own.get(t, math.nan) for t in first.t] for own in found[1:]]
+    low, high = [], []
+    for values in zip(first.value, *others, strict=True):
+        there = [value for value in values if not math.isnan(value)] or [math.nan]
+        low.append(min(there))
+        high.append(max(there))
+    return Band(first.t, first.value, low, high, others)
 
 
 def queue_lines(runs: Sequence[Run], step: float) -> list[tuple[str, Band]]:
@@ -146,57 +118,33 @@ def queue_line(run: Run, step: float, path: str = "") -> Band:
     main = queues.bottleneck(run.scenario)
     path = path or (main.path if main else "")
     if not path:
-        return Band([], [])
-    table = (
-        run.queues.lazy()
-        .filter((pl.col("queue").cast(pl.String) == path) & (pl.col("t_s") >= 0))
-        .select(
-            _bin(step),
-            mean=pl.col("sojourn_mean_s").fill_nan(None) * 1e3,
-            low=pl.col("sojourn_min_s").fill_nan(None) * 1e3,
-            high=pl.col("sojourn_max_s").fill_nan(None) * 1e3,
-        )
-        .group_by("bin", maintain_order=True)
-        .agg(pl.col("mean").mean(), pl.col("low").min(), pl.col("high").max())
-        .sort("bin")
-        .collect()
-    )
-    t = ((table["bin"] + 0.5) * step).to_list()
-    return Band(t, _values(table["mean"]), _values(table["low"]), _values(table["high"]))
+        return _NONE
+    wanted: list[Wanted] = [("sojourn_mean_s", "mean"), ("sojourn_min_s", "least"), ("sojourn_max_s", "most")]
+    return _ranged(run.steps("queues", step, *wanted, only={"queue": path}), 1e3)
+
+
+def _ranged(found: Sequence[Steps], scale: float = 1.0) -> Band:
+    """Return a line of mean, least and most; empty where there are no rows."""
+    if not found:
+        return _NONE
+    mean, low, high = ([value * scale for value in own] for own in found[0].values)
+    return Band(found[0].t, mean, low, high)
 
 
 def state_band(run: Run, name: str, step: float) -> Band:
     """Return a number of the bottleneck's controller: the mean in each step, with the least and the most of it."""
     found = run.scenario.bottleneck
     if found is None or "queue_state" not in run.tables:
-        return Band([], [])
-    table = (
-        run.table("queue_state")
-        .lazy()
-        .filter(
-            (pl.col("queue").cast(pl.String) == found[0])
-            & (pl.col("name").cast(pl.String) == name)
-            & (pl.col("t_s") >= 0)
-        )
-        .select(_bin(step), value=pl.col("value").fill_nan(None))
-        .group_by("bin", maintain_order=True)
-        .agg(mean=pl.col("value").mean(), low=pl.col("value").min(), high=pl.col("value").max())
-        .sort("bin")
-        .collect()
-    )
-    t = ((table["bin"] + 0.5) * step).to_list()
-    return Band(t, _values(table["mean"]), _values(table["low"]), _values(table["high"]))
+        return _NONE
+    wanted: list[Wanted] = [("value", "mean"), ("value", "least"), ("value", "most")]
+    return _ranged(run.steps("queue_state", step, *wanted, only={"queue": found[0], "name": name}))
 
 
 def events_of(run: Run) -> list[tuple[float, str]]:
     """Return when something was changed, and what; the same change of several elements is said once."""
-    happened = run.events.filter(pl.col("what").cast(pl.String) == "event")
     texts: dict[float, dict[str, None]] = {}
-    for t, subject, detail in happened.select("t_s", "subject", "detail").iter_rows():
+    happened = run.rows("events", "t_s", "subject", "detail", only={"what": "event"})
+    for t, subject, detail in zip(*happened, strict=True):
         change = str(detail).split(": ", 1)[-1] or str(subject).removeprefix("event ")
         texts.setdefault(float(t), {})[change] = None
     return [(t, ", ".join(changes)) for t, changes in texts.items()]
-
-
-def _values(column: pl.Series) -> list[float]:
-    return column.cast(pl.Float64).fill_null(float("nan")).to_list()

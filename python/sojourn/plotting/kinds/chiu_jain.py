@@ -5,6 +5,7 @@ the dotted one they fill the link. Additive increase goes along the first, multi
 that a pair that does both comes to where the lines meet.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -120,12 +121,10 @@ def _way(cell: Cell, chosen: tuple[str, str], step: float) -> tuple[tuple[str, s
             raise UsageError.unknown("flow", name, list(flows))
     if names[0] == names[1]:
         raise UsageError(f"both axes show {names[0]}", help=f"there are {', '.join(flows)}")
-    table = binned_flows(cell.runs[0], step).select("flow", "t", "rate").drop_nulls()
-    x, y = (
-        table.filter(pl.col("flow") == name).select("t", pl.col("rate").alias(way))
-        for name, way in zip(names, "xy", strict=True)
-    )
-    frame = x.join(y, on="t").sort("t").rename({"t": "t_s"})
+    found = binned_flows(cell.runs[0], step)
+    x, y = (dict(zip(own.t, own.value, strict=True)) for own, _ in (found[name] for name in names))
+    both = [(t, x[t], y[t]) for t in x if not math.isnan(x[t] + y.get(t, math.nan))]
+    frame = pl.DataFrame(both, schema={"t_s": pl.Float64, "x": pl.Float64, "y": pl.Float64}, orient="row")
     return (flow_name(flows[names[0]]), flow_name(flows[names[1]])), frame
 
 

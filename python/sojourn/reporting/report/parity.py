@@ -1,14 +1,11 @@
 """Two engines side by side as one HTML page that stands alone: the tables, and both runs of every cell overlaid."""
 
-import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Final
-
-import polars as pl
 
 from sojourn import _core
 from sojourn.core.cells import Cell
@@ -20,7 +17,7 @@ from sojourn.evidence.parity import Comparison, Engines, Line, Pair, Verdict
 from sojourn.plotting.draw import overlay
 from sojourn.plotting.draw.flows import flow_name
 from sojourn.plotting.draw.overlay import Overlay, Side
-from sojourn.plotting.draw.series import binned, queue_line, step_of
+from sojourn.plotting.draw.series import column_bands, queue_line, step_of
 from sojourn.plotting.draw.traces import Band
 from sojourn.reporting.report.build import environment
 from sojourn.views.html import legible
@@ -28,11 +25,8 @@ from sojourn.views.html import legible
 _FEW: Final = 8
 """Below this many pictures a pool of processes costs more than it gains."""
 
-_COLUMNS: Final = {
-    "rate": pl.col("goodput_bps") / 1e6,
-    "cwnd": pl.col("cwnd").cast(pl.Float64),
-    "rtt": pl.col("srtt_s").fill_nan(None) * 1e3,
-}
+_COLUMNS: Final = {"rate": ("goodput_bps", 1e-6), "cwnd": ("cwnd", 1.0), "rtt": ("srtt_s", 1e3)}
+"""Which column of a flow is drawn, and the factor of its numbers."""
 _READING: Final = (
     "The engines are equivalent in a metric where the 90 % interval of their difference, seed by seed, lies within the "
     "metric's margin. They are different where the 95 % interval leaves out nought and they are not equivalent. "
@@ -111,12 +105,8 @@ def _overlay(ours: Cell, theirs: Cell, engines: Engines) -> Overlay:
 
 
 def _side(run: Run, step: float) -> Side:
-    table = binned(run, step, _COLUMNS)
-    flows = []
-    for flow in run.scenario.loads:
-        own = table.filter(pl.col("flow") == flow["name"])
-        t = own["t"].to_list()
-        flows.append({name: Band(t, own[name].fill_null(math.nan).to_list()) for name in _COLUMNS})
+    found = {name: column_bands([run], "flows", column, step, scale) for name, (column, scale) in _COLUMNS.items()}
+    flows = [{name: bands[flow["name"]] for name, bands in found.items()} for flow in run.scenario.loads]
     queue = queue_line(run, step)
     return Side(flows, Band(queue.t, queue.value))
 
