@@ -256,8 +256,7 @@ def test_what_is_wrong_is_said(grid: list[Run], kind: str, options: dict[str, st
 
 def test_every_metric_and_quantity_has_a_label() -> None:
     known = json.loads(_core.metrics())
-    assert {one["name"] for one in known["functions"]} == set(labels.METRICS)
-    assert {one["name"] for one in known["quantities"]} == set(labels.QUANTITIES)
+    assert all(one["label"] for of in ("functions", "quantities") for one in known[of])
 
 
 def test_pictures_are_written_in_every_format_and_size(grid: list[Run], tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ pub fn about(py: Python<'_>, expression: &str) -> PyResult<(&'static str, Option
     Ok((about.unit.symbol(), single))
 }
 
-/// Every metric with its unit, and every quantity with its unit and where its values are, as JSON.
+/// Every metric with its unit and label, and every quantity with its unit, label and the place of its values, as JSON.
 #[pyfunction]
 pub fn metrics() -> String {
     let functions = FUNCTIONS.iter().map(|function| {
@@ -26,12 +26,16 @@ pub fn metrics() -> String {
             Gives::Unit(unit) => Value::from(unit.symbol()),
             Gives::Quantity => Value::Null,
         };
-        json!({"name": function.name, "unit": unit, "looks": function.looks.word()})
+        json!({
+            "name": function.name, "unit": unit, "looks": function.looks.word(), "label": function.label,
+            "read": function.read.word(), "up_to_all": function.up_to_all,
+            "of_single_values": function.of_single_values,
+        })
     });
     let quantities = QUANTITIES.iter().map(|quantity| {
         let (table, column) = place(quantity.table);
         json!({
-            "name": quantity.name, "unit": quantity.unit.symbol(), "doc": quantity.doc,
+            "name": quantity.name, "label": quantity.label, "unit": quantity.unit.symbol(), "doc": quantity.doc,
             "table": table, "column": column,
         })
     });

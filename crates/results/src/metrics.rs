@@ -12,6 +12,8 @@
 //! A row of a table stands for the step that ends at its `t_s`; it belongs to the window `(from, to]`.
 
 mod about;
+mod asked;
+mod counts;
 mod delays;
 mod evaluate;
 mod expression;
@@ -22,8 +24,10 @@ mod oscillation;
 mod playback;
 mod probes;
 mod quantity;
+mod rates;
 mod rows;
 mod series;
+mod signals;
 mod summary;
 mod swings;
 mod unit;
@@ -41,6 +45,11 @@ pub use swings::{Swing, swing};
 pub use unit::Unit;
 pub use validate::{Agreement, GroupSummary, Noise, agreement, summarise};
 pub use window::{Bounds, WindowSpec};
+
+/// A number; `None` for NaN.
+fn known(x: f64) -> Option<f64> {
+    (!x.is_nan()).then_some(x)
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,6 @@
-"""What axes say: the name of what they show, with its unit, in the field's words. One table for every figure.
+"""Labels of axes: the name of a metric or quantity, with the unit in which people read it.
 
-Units are those of the extension module's table of metrics; here is what each quantity and metric is called, and in
-which unit people read it.
+The extension module's table of metrics and quantities has names and base units.
 """
 
 import json
@@ -10,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from sojourn import _core
 
@@ -22,129 +21,14 @@ RATE: Final = "Throughput (Mbit/s)"
 RTT: Final = "RTT (ms)"
 QUEUE_DELAY: Final = "Queue delay (ms)"
 
-QUANTITIES: Final = {
-    "delivery_rate": "delivery rate",
-    "goodput": "goodput",
-    "rtt": "RTT",
-    "srtt": "smoothed RTT",
-    "cwnd": "congestion window",
-    "inflight": "packets in flight",
-    "pacing_rate": "pacing rate",
-    "queue_delay": "queue delay",
-    "queue_delay_min": "least queue delay",
-    "queue_delay_max": "largest queue delay",
-    "queue_length": "queue length",
-    "queue_bytes": "queue length",
-    "owd": "one-way delay",
-    "owd_back": "one-way delay back",
-    "ipdv": "delay variation (IPDV)",
-    "ipdv_back": "delay variation back (IPDV)",
-    "ipdv_rtt": "RTT variation (IPDV)",
-    "completion_time": "flow completion time",
-    "segment_bitrate": "segment bitrate",
-    "segment_throughput": "segment throughput",
-    "buffer": "playout buffer",
-    "sojourn": "queue delay",
-    "packet_rtt": "RTT",
-    "packet_owd": "one-way delay",
-    "pdv": "packet delay variation",
-}
-"""Of quantities, by their names in expressions."""
-
-METRICS: Final = {
-    "delivery_rate": "delivery rate",
-    "goodput": "goodput",
-    "sum": "total {q}",
-    "ratio": "ratio of {q}",
-    "share": "share of {q}",
-    "jain": "Jain's index of {q}",
-    "mean": "mean {q}",
-    "min": "least {q}",
-    "max": "largest {q}",
-    "median": "median {q}",
-    "sd": "standard deviation of {q}",
-    "geomean": "geometric mean {q}",
-    "percentile": "{n} percentile of {q}",
-    "utilisation": "utilisation",
-    "mark_fraction": "marked",
-    "marks": "marks",
-    "drops": "drops",
-    "ce_fraction": "CE-marked",
-    "retransmits": "retransmissions",
-    "loss_rate": "lost",
-    "time_above": "time with {q} above {level}",
-    "longest_above": "longest time with {q} above {level}",
-    "longest_below": "longest time with {q} below {level}",
-    "spike": "{q} above {level}",
-    "convergence_time": "convergence time",
-    "completed": "flows completed",
-    "unfinished": "flows unfinished",
-    "first_above": "time until {q} is above {level}",
-    "first_below": "time until {q} is below {level}",
-    "oscillation": "coefficient of variation of {q}",
-    "min_1s": "least {q} of a second",
-    "max_1s": "largest {q} of a second",
-    "spread_1s": "range of {q} within a second",
-    "period": "period of {q}",
-    "bitrate": "bitrate",
-    "stalls": "stalls",
-    "stall_time": "time stalled",
-    "switches": "bitrate switches",
-    "startup_delay": "startup delay",
-    "rwnd_limited": "limited by the receive window",
-    "sndbuf_limited": "limited by the send buffer",
-    "cwnd_limited": "limited by the congestion window",
-    "pacing_limited": "limited by pacing",
-    "app_limited": "limited by the application",
-    "host_limited": "limited by the host's queue",
-    "harm_less_is_better": "harm",
-    "harm_more_is_better": "harm",
-}
-"""Of metrics, by their names in expressions; ``{q}`` is the quantity, ``{n}`` the percentage, ``{level}`` the level."""
-
-_LIMITS: Final = frozenset(
-    {"rwnd_limited", "sndbuf_limited", "cwnd_limited", "pacing_limited", "app_limited", "host_limited"}
-)
-"""Shares of the time that one limit held."""
-
-_PER_CENT: Final = frozenset({"utilisation", "mark_fraction", "ce_fraction", "loss_rate"}) | _LIMITS
-"""Plain numbers that people read in per cent."""
-
-_WHOLE: Final = frozenset(
-    {"share", "jain", "mark_fraction", "ce_fraction", "harm_less_is_better", "harm_more_is_better"}
-)
-"""Plain numbers between nothing and all, where all is worth seeing."""
-
-_IN_SECONDS: Final = frozenset(
-    {
-        "time_above",
-        "longest_above",
-        "longest_below",
-        "convergence_time",
-        "first_above",
-        "first_below",
-        "period",
-        "stall_time",
-        "startup_delay",
-    }
-)
-"""Times that are no delays of packets: read in seconds."""
-
 _SECONDS_QUANTITIES: Final = frozenset({"completion_time", "buffer"})
 
 _READ: Final = {"s": ("ms", 1e3), "bit/s": ("Mbit/s", 1e-6), "bytes": ("kB", 1e-3), "packets": ("packets", 1.0)}
 """By base unit, in which unit it is read, and what its numbers are multiplied by."""
 
-_THINGS: Final = frozenset({"completed", "unfinished", "stalls", "switches"})
-"""Counts of what are no packets."""
-
-
 _OF_MEANS: Final = {"queue_delay": "sojourn"}
 """Quantities recorded as the mean of each sample interval, and the quantity that has the value of every packet. A
 percentile or an extreme of means is nearer to the middle than the same of packets: labels name it."""
-
-_OF_SINGLE_VALUES: Final = frozenset({"min", "max", "median", "percentile", "sd", "geomean"})
-"""Metrics that differ between means and single values; a mean of means, weighted by packets, does not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +76,12 @@ def of_metric(expression: str, interval: str = "") -> Label:
     read, scale = _unit(function, quantity, unit)
     level = "" if math.isnan(number) else _level(number, quantity)
     of = _quantity(quantity)
-    if quantity in _OF_MEANS and function in _OF_SINGLE_VALUES:
+    metric = _metrics()[function]
+    if quantity in _OF_MEANS and metric["of_single_values"]:
         of = f"{_interval(interval)} {of}"
-    said = METRICS[function].format(q=of, n=_nth(number), level=level)
+    said = metric["label"].format(q=of, n=_nth(number), level=level)
     named = [name for name in names if name not in _PLACES.values()]
-    top = scale if function in _WHOLE else None
+    top = scale if metric["up_to_all"] else None
     return Label(_capital(said) + (f": {', '.join(named)}" if named else ""), read, scale, top)
 
 
@@ -212,7 +97,7 @@ def of_means(expression: str, interval: str = "") -> str:
     for place, stands in _PLACES.items():
         text = text.replace(place, stands)
     _, single = _core.about(text)
-    if single is None or single[0] not in _OF_SINGLE_VALUES or single[1] not in _OF_MEANS:
+    if single is None or not _metrics()[single[0]]["of_single_values"] or single[1] not in _OF_MEANS:
         return ""
     packets = expression.replace(single[1], _OF_MEANS[single[1]], 1)
     return f"{expression} is of {_interval(interval)}s; {packets} is of every packet"
@@ -266,26 +151,37 @@ def of_column(table: str, column: str) -> Label:
 
 @cache
 def quantities() -> list[dict[str, str]]:
-    """Return every quantity: its name, its base unit, and the table and column that have it."""
+    """Return every quantity: its name, its label, its base unit, and the table and column that have it."""
     found: list[dict[str, str]] = json.loads(_core.metrics())["quantities"]
     return found
+
+
+@cache
+def _metrics() -> dict[str, dict[str, Any]]:
+    return {own["name"]: own for own in json.loads(_core.metrics())["functions"]}
+
+
+@cache
+def _labels() -> dict[str, str]:
+    return {own["name"]: own["label"] for own in quantities()}
 
 
 def _quantity(name: str | None) -> str:
     if name is None:
         return ""
-    if name in QUANTITIES:
-        return QUANTITIES[name]
+    if name in _labels():
+        return _labels()[name]
     kind, _, own = name.partition(".")
     return f"queue delay in {own}" if kind == "sojourn" else own or kind
 
 
 def _unit(function: str, quantity: str | None, unit: str) -> tuple[str, float]:
-    if function in _PER_CENT:
+    read = _metrics()[function]["read"]
+    if read == "percent":
         return "%", 100.0
-    if unit == "s" and (function in _IN_SECONDS or quantity in _SECONDS_QUANTITIES):
+    if unit == "s" and (read == "seconds" or quantity in _SECONDS_QUANTITIES):
         return "s", 1.0
-    if function in _THINGS:
+    if read == "things":
         return "", 1.0
     return _READ.get(unit, (unit, 1.0))
 

@@ -16,7 +16,7 @@ mod lexer;
 mod parser;
 mod tree;
 
-use super::functions::{Function, Gives, Parameter, Which};
+use super::functions::{Function, Gives, Parameter};
 use super::series::Of;
 use super::unit::Unit;
 use super::window::WindowSpec;
@@ -221,14 +221,6 @@ impl Function {
             (Gives::Unit(unit), _) => unit,
             (Gives::Quantity, of) => of.map_or(Unit::One, Of::unit),
         }
-    }
-
-    /// Whether it can be asked of a histogram.
-    pub(super) const fn takes_histograms(&self) -> bool {
-        matches!(
-            self.which,
-            Which::Mean | Which::Min | Which::Max | Which::Median | Which::Percentile
-        )
     }
 }
 

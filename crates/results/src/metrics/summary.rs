@@ -1,9 +1,10 @@
 //! The table at the end of a run.
 
-use super::functions::{self, RateOf};
+use super::rates::{self, RateOf};
 use super::series::{Frame, Of};
+use super::signals::{self, Kind};
 use super::window::WindowSpec;
-use super::{Quantity, delays};
+use super::{Quantity, counts, delays, known};
 use crate::estimators::{mean, quantile_weighted, weighted_mean};
 use crate::estimators::{mean_histogram, quantile_histogram, quantile_interpolated, sorted, sum};
 use serde::Serialize;
@@ -22,9 +23,9 @@ pub struct Summary {
 pub struct FlowSummary {
     /// Its name.
     pub flow: String,
-    /// [`functions::delivery_rate`], bit/s.
+    /// [`rates::delivery_rate`], bit/s.
     pub delivery_rate_bps: Option<f64>,
-    /// [`functions::goodput`], bit/s.
+    /// [`rates::goodput`], bit/s.
     pub goodput_bps: Option<f64>,
     /// Its goodput over the goodput of all.
     pub share: Option<f64>,
@@ -52,12 +53,8 @@ pub struct QueueSummary {
     pub marks: Option<f64>,
     /// Packets dropped.
     pub drops: Option<f64>,
-    /// [`functions::utilisation`].
+    /// [`signals::utilisation`].
     pub utilisation: Option<f64>,
-}
-
-fn known(x: f64) -> Option<f64> {
-    (!x.is_nan()).then_some(x)
 }
 
 /// Sums a run up, in its default window.
@@ -68,7 +65,7 @@ pub fn summary(frame: &Frame<'_>) -> Summary {
         .flows
         .iter()
         .filter(|f| f.traffic.is_load())
-        .filter_map(|f| functions::rate(frame, RateOf::Goodput, &f.name, &window))
+        .filter_map(|f| rates::rate(frame, RateOf::Goodput, &f.name, &window))
         .collect();
     let total = sum(&goodputs);
     let series = |name: &str, subject: &str| {
@@ -85,18 +82,18 @@ pub fn summary(frame: &Frame<'_>) -> Summary {
         .filter(|f| f.traffic.is_load())
         .map(|flow| {
             let name = flow.name.as_str();
-            let goodput = functions::goodput(frame, name, &window);
+            let goodput = rates::goodput(frame, name, &window);
             let rtt = series("rtt", name).values;
             let p99 = quantile_interpolated(&sorted(&rtt), 0.99);
             FlowSummary {
                 flow: name.to_owned(),
-                delivery_rate_bps: functions::delivery_rate(frame, name, &window),
+                delivery_rate_bps: rates::delivery_rate(frame, name, &window),
                 goodput_bps: goodput,
                 share: goodput.filter(|_| total > 0.0).map(|g| g / total),
                 rtt_mean_s: known(mean(&rtt)),
                 rtt_p99_s: known(p99),
-                retransmits: functions::retransmits(frame, &[flow], &window),
-                ce_fraction: functions::ce_fraction(frame, &[flow], &window),
+                retransmits: counts::retransmits(frame, &[flow], &window),
+                ce_fraction: counts::ce_fraction(frame, &[flow], &window),
             }
         })
         .collect();
@@ -126,13 +123,13 @@ pub fn summary(frame: &Frame<'_>) -> Summary {
             } else {
                 (weighted_mean(&delay.values, &weights), quantile_histogram(&histogram, 0.99))
             };
-            let signals = |kind| functions::signals(frame, &path, kind, None, &window);
+            let signals = |kind| signals::signals(frame, &path, kind, None, &window);
             QueueSummary {
                 delay_mean_s: known(mean),
                 delay_p99_s: known(p99),
-                marks: signals(functions::SignalKind::Mark),
-                drops: signals(functions::SignalKind::Drop),
-                utilisation: functions::utilisation(frame, &path, &window),
+                marks: signals(Kind::Mark),
+                drops: signals(Kind::Drop),
+                utilisation: signals::utilisation(frame, &path, &window),
                 queue: path,
             }
         })

@@ -1,6 +1,7 @@
 //! Every metric against numbers worked out by hand, on a run of ten seconds in steps of one.
 
-use super::functions::{self, FUNCTIONS, RateOf};
+use super::functions::{self, FUNCTIONS};
+use super::rates::{self, RateOf};
 use super::*;
 use crate::{EngineId, Provenance, Rows, Run, rows};
 use sojourn_model::example::scenario;
@@ -862,6 +863,8 @@ fn every_metric_is_in_the_reference_and_none_is_named_twice() {
     for f in FUNCTIONS {
         assert!(text.contains(&format!("`{}(", f.name)), "{}", f.name);
         assert_eq!(FUNCTIONS.iter().filter(|g| g.name == f.name).count(), 1, "{}", f.name);
+        // Each has a number worked out by hand here.
+        assert!(include_str!("tests.rs").contains(&format!("{}(", f.name)), "{}", f.name);
         assert!(
             Quantity::named(f.name).is_none_or(|q| matches!(q.name, "delivery_rate" | "goodput"))
         );
@@ -885,7 +888,7 @@ fn the_summary_is_what_the_metrics_say() {
     assert_eq!(b.retransmits, Some(10.0));
     assert_eq!(
         b.delivery_rate_bps,
-        functions::rate(&frame, RateOf::DeliveryRate, "b", &WindowSpec::Default)
+        rates::rate(&frame, RateOf::DeliveryRate, "b", &WindowSpec::Default)
     );
     let [queue] = summary.queues.as_slice() else { panic!("{:?}", summary.queues) };
     assert_eq!(queue.queue, QUEUE);

@@ -270,7 +270,7 @@ impl<'t> Parser<'t> {
         call.number = number.unwrap_or(0.0);
         if let Some(of) = &call.of
             && of.histogram().is_some()
-            && !function.takes_histograms()
+            && !function.of_distributions
         {
             let message =
                 format!("{} is known as a histogram only, of which there is no {name}", of.name());
