@@ -1,7 +1,8 @@
 //! What an engine can run.
 
 use sojourn_model::{
-    Action, Element, Feature, Gauge, Kind, Place, Scenario, Side, Traffic, Unsupported, When,
+    Action, Element, Feature, Gauge, Kind, Place, Scenario, Side, TcWords, Traffic, Unsupported,
+    When,
 };
 use std::collections::BTreeSet;
 
@@ -40,9 +41,8 @@ impl Missing<'_> {
         self.found.push(Unsupported { what, place: place.clone(), why, help: String::new() });
     }
 
-    fn qdisc(&mut self, words: &str, place: &Place) {
-        let name = words.split_whitespace().next().unwrap_or("");
-        self.need(Feature::Qdisc(name.to_owned()), place);
+    fn qdisc(&mut self, words: &TcWords, place: &Place) {
+        self.need(Feature::Qdisc(words.name().to_owned()), place);
     }
 
     fn element(&mut self, element: &Element, place: &Place) {

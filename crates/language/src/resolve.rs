@@ -19,7 +19,7 @@ use sojourn_model::{
     At, Check, DeliveryTrace, Event, Gauge, Hop, Ip, Origin, Phase, Reference, Scenario, When,
     Window, WindowBounds,
 };
-use sojourn_model::{WordError, limits};
+use sojourn_model::{TcWords, WordError, limits};
 use sojourn_results::metrics::Expression;
 use sojourn_units::Span;
 
@@ -194,23 +194,23 @@ impl<'a> Resolver<'a> {
         name
     }
 
-    fn qdisc(&mut self, item: &Item, stack: &str, bdp: Option<f64>) -> String {
+    fn qdisc(&mut self, item: &Item, stack: &str, bdp: Option<f64>) -> TcWords {
         let words = self.without_bdp(item, "", bdp);
         let (words, known) = named(&words, |words| self.vocabulary.qdisc(words, stack));
         if let Err(error) = known {
             self.words_error(item, &words, error);
         }
-        one_line(&words)
+        one_line(&words).into()
     }
 
     /// Words that change a discipline while it runs.
-    fn change(&mut self, item: &Item, stack: &str, bdp: Option<f64>) -> String {
+    fn change(&mut self, item: &Item, stack: &str, bdp: Option<f64>) -> TcWords {
         let words = self.without_bdp(item, "", bdp);
         let (words, known) = named(&words, |words| self.vocabulary.change(words, stack));
         if let Err(error) = known {
             self.words_error(item, &words, error);
         }
-        one_line(&words)
+        one_line(&words).into()
     }
 
     /// The words of a path element or an application, on one line.

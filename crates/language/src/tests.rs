@@ -498,7 +498,7 @@ fn only_run(text: &str) -> Scenario {
 
 fn words_down(s: &Scenario) -> String {
     let words = s.hops[0].down.iter().find_map(|e| match &e.kind {
-        sojourn_model::Kind::Queue(queue) => Some(queue.qdisc.clone()),
+        sojourn_model::Kind::Queue(queue) => Some(queue.qdisc.to_string()),
         _ => None,
     });
     words.unwrap()

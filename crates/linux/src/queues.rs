@@ -16,7 +16,7 @@
 use crate::places::element_at;
 use crate::schedule;
 use crate::words::tc_rate;
-use sojourn_model::{Action, Kind, Scenario, Shaper};
+use sojourn_model::{Action, Kind, Scenario, Shaper, TcWords};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -75,7 +75,7 @@ impl State {
                     self.shaper = Shaper::Htb { rate: *rate, ceil: None, burst };
                 }
             }
-            Action::ChangeQdisc { qdisc, .. } => self.words.push(qdisc.clone()),
+            Action::ChangeQdisc { qdisc, .. } => self.words.push(qdisc.to_string()),
             Action::ReplaceQdisc { qdisc, shaper, .. } => {
                 self.words = vec![at_hop(qdisc).into_owned()];
                 self.shaper = shaper.unwrap_or(self.shaper);
@@ -142,8 +142,8 @@ impl State {
 /// A packet keeps its socket from namespace to namespace. `fq` paces a packet of a socket by the socket's own rate and makes
 /// the sender leave pacing to it (`fq_classify` and `fq_dequeue` in `net/sched/sch_fq.c`), which on a router it cannot. So it is
 /// made without, unless its words speak of pacing: those are refused.
-pub(crate) fn at_hop(words: &str) -> Cow<'_, str> {
-    if is_fq(words) && !paces(words) && !words.split_whitespace().any(|word| word == "nopacing") {
+pub(crate) fn at_hop(words: &TcWords) -> Cow<'_, str> {
+    if words.is("fq") && !paces(words) && !words.has("nopacing") {
         Cow::Owned(format!("{words} nopacing"))
     } else {
         Cow::Borrowed(words)
@@ -151,12 +151,8 @@ pub(crate) fn at_hop(words: &str) -> Cow<'_, str> {
 }
 
 /// Whether words ask an `fq` for what it has with pacing alone.
-pub(crate) fn paces(words: &str) -> bool {
-    is_fq(words) && words.split_whitespace().any(|word| matches!(word, "maxrate" | "pacing"))
-}
-
-fn is_fq(words: &str) -> bool {
-    words.split_whitespace().next().is_some_and(|name| name.eq_ignore_ascii_case("fq"))
+pub(crate) fn paces(words: &TcWords) -> bool {
+    words.is("fq") && (words.has("maxrate") || words.has("pacing"))
 }
 
 /// The handle of the discipline, which is read for statistics.
@@ -189,7 +185,7 @@ fn class_words(device: &str, shaper: &Shaper, verb: &str) -> String {
 }
 
 /// tc's words for a queue that is there from the beginning.
-pub(crate) fn first_words(device: &str, shaper: &Shaper, qdisc: &str) -> Vec<String> {
+pub(crate) fn first_words(device: &str, shaper: &Shaper, qdisc: &TcWords) -> Vec<String> {
     let leaf = format!("qdisc add dev {device} {} {}", leaf_at(shaper), at_hop(qdisc));
     match shaper {
         Shaper::Htb { .. } => vec![
@@ -215,11 +211,18 @@ mod tests {
             ("fq_codel", "fq_codel"),
             ("fq maxrate 3mbit", "fq maxrate 3mbit"),
         ] {
-            assert_eq!(at_hop(words), there);
+            assert_eq!(at_hop(&words.into()), there);
         }
-        assert!(paces("fq maxrate 3mbit") && paces("fq pacing") && !paces("fq") && !paces("codel"));
+        for (words, own) in
+            [("fq maxrate 3mbit", true), ("fq pacing", true), ("fq", false), ("codel", false)]
+        {
+            assert_eq!(paces(&words.into()), own);
+        }
         let own = Shaper::Own { rate: None };
-        assert_eq!(first_words("d", &own, "fq"), ["qdisc add dev d root handle 1: fq nopacing"]);
+        assert_eq!(
+            first_words("d", &own, &"fq".into()),
+            ["qdisc add dev d root handle 1: fq nopacing"]
+        );
     }
 
     /// What each event asks for, of a queue that is halved, switched off, set and changed while it is off, switched on,

@@ -12,7 +12,7 @@ use crate::schedule::{self, start_offset};
 use crate::stamps::{FlowCounts, Layout, Left, Role, Trace};
 use crate::statistics;
 use sojourn_engine::RunError;
-use sojourn_model::{Direction, Flow, Scenario, Side, Start, Traffic};
+use sojourn_model::{Direction, Flow, Scenario, Side, Start, TcWords, Traffic};
 use sojourn_qdisc::Reason;
 use sojourn_record::{
     Completion, Distribution, FlowSample, LimitedTimes, PingSample, Provenances, Recorder,
@@ -677,12 +677,15 @@ impl<'a> Writer<'a> {
                     };
                 for (q, trace) in self.plan.queues.iter().zip(&self.trace.queues) {
                     let qdisc = self.scenario.disciplines().find(|(path, _)| *path == q.path);
-                    let words = qdisc.map_or("", |(_, queue)| queue.qdisc.as_str());
+                    let words = qdisc.map(|(_, queue)| &queue.qdisc);
                     let mut by_class: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
                     let is_its =
                         |flow: u16| subject.flows.binary_search(&usize::from(flow)).is_ok();
                     for s in trace.sojourns.iter().filter(|s| is_its(s.flow)) {
-                        by_class.entry(class_of(words, s.ecn)).or_default().push((s.at, s.nanos));
+                        by_class
+                            .entry(words.map_or("", |own| class_of(own, s.ecn)))
+                            .or_default()
+                            .push((s.at, s.nanos));
                     }
                     for (class, times) in by_class {
                         add([&q.path, class, "sojourn"], 0, &times);
@@ -831,12 +834,11 @@ fn limits(s: &TcpSample) -> LimitedTimes {
 
 /// The class of DualPI2 that takes a packet of this ECN field (RFC 9332 §2.4): L for ECT(1) and CE, and with `any_ect`
 /// for ECT(0), too. None of other disciplines.
-fn class_of(qdisc: &str, ecn: u8) -> &'static str {
-    let mut words = qdisc.split_whitespace();
-    if words.next() != Some("dualpi2") {
+fn class_of(qdisc: &TcWords, ecn: u8) -> &'static str {
+    if qdisc.name() != "dualpi2" {
         return "";
     }
-    let is_low_latency = if words.any(|w| w == "any_ect") { ecn != 0 } else { ecn & 1 == 1 };
+    let is_low_latency = if qdisc.has("any_ect") { ecn != 0 } else { ecn & 1 == 1 };
     if is_low_latency { "l" } else { "c" }
 }
 

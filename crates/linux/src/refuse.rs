@@ -9,7 +9,7 @@ use crate::{middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
     Action, By, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program,
-    Pulse, Scenario, Shaper, Side, Traffic, TrafficKind, Unsupported, When,
+    Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
 use std::borrow::Cow;
@@ -132,7 +132,7 @@ pub(crate) fn divided(decided: &Scenario) -> Vec<Unsupported> {
         }
     }
     for (path, queue) in decided.disciplines() {
-        if queue.qdisc.split_whitespace().any(|word| word.starts_with("ack-filter")) {
+        if queue.qdisc.words().any(|word| word.starts_with("ack-filter")) {
             refusals.limit(
                 "ack-filter round kernels",
                 &Place::Element(path),
@@ -289,7 +289,7 @@ fn unlike(refusals: &mut Refusals, shaper: &Shaper, place: &Place) {
 }
 
 /// An `fq` at a hop that is to pace.
-fn pacing(refusals: &mut Refusals, words: &str, place: &Place) {
+fn pacing(refusals: &mut Refusals, words: &TcWords, place: &Place) {
     if queues::paces(words) {
         refusals.limit(
             "fq with pacing at a hop",
@@ -571,7 +571,7 @@ fn commands(refusals: &mut Refusals, engine: &str, cache: &Path, scenario: &Scen
 
 /// The disciplines that tc will be asked for, each once, and where.
 pub(crate) fn disciplines(scenario: &Scenario) -> Vec<(String, Place)> {
-    let name_of = |words: &str| words.split_whitespace().next().map(str::to_owned);
+    let name_of = |words: &TcWords| words.words().next().map(str::to_owned);
     let mut named: Vec<(String, Place)> = Vec::new();
     for (path, queue) in scenario.disciplines() {
         named.extend(name_of(&queue.qdisc).map(|name| (name, Place::Element(path))));
@@ -584,7 +584,7 @@ pub(crate) fn disciplines(scenario: &Scenario) -> Vec<(String, Place)> {
         }
     }
     for flow in &scenario.flows {
-        let host = flow.traffic.tcp().and_then(|t| t.host_qdisc.as_deref());
+        let host = flow.traffic.tcp().and_then(|t| t.host_qdisc.as_ref());
         named.extend(host.and_then(name_of).map(|name| (name, Place::Flow(flow.name.clone()))));
     }
     named.sort();

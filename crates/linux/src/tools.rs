@@ -10,10 +10,15 @@ use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
 const AGENT: &str = include_str!("../guest/agent.c");
-/// The parts of the agent that are files of their own.
-static PARTS: [(&str, &str); 2] = [
-    ("connections.h", include_str!("../guest/connections.h")),
-    ("sockets.h", include_str!("../guest/sockets.h")),
+/// The parts of the agent, which it includes.
+static PARTS: [(&str, &str); 7] = [
+    ("connections.c", include_str!("../guest/connections.c")),
+    ("hosts.c", include_str!("../guest/hosts.c")),
+    ("plan.c", include_str!("../guest/plan.c")),
+    ("programs.c", include_str!("../guest/programs.c")),
+    ("queues.c", include_str!("../guest/queues.c")),
+    ("sockets.c", include_str!("../guest/sockets.c")),
+    ("taps.c", include_str!("../guest/taps.c")),
 ];
 const PRELOAD: &str = include_str!("../guest/preload.c");
 const PROBE: &str = include_str!("../probe/probe.c");

@@ -53,7 +53,7 @@ fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&s
         let shaper = Shaper::Htb { rate: Rate::from_mbit(rate), ceil: None, burst: None };
         vec![
             element("netem", Kind::Netem(Netem { chain, per_flow: vec![] })),
-            element("qdisc", Kind::Queue(Queue { shaper, qdisc: qdisc.to_owned() })),
+            element("qdisc", Kind::Queue(Queue { shaper, qdisc: qdisc.into() })),
         ]
     };
     let mut flows: Vec<Flow> = ccs
@@ -935,7 +935,7 @@ fn a_queue_is_switched_and_replaced(ip: Ip) {
     let htb = |mbit| Shaper::Htb { rate: Rate::from_mbit(mbit), ceil: None, burst: None };
     let replace = |words: &str, shaper| {
         let shaper = Some(shaper);
-        Action::ReplaceQdisc { element: path(), qdisc: words.to_owned(), shaper }
+        Action::ReplaceQdisc { element: path(), qdisc: words.into(), shaper }
     };
     let own = Shaper::Own { rate: Some(Rate::from_mbit(5)) };
     for (at, action) in [
@@ -1071,7 +1071,7 @@ fn wrong_words_are_told_in_tcs_own() {
     let mut s = scenario(&stack, "fq_codel", 10, Span::from_millis(20), 3, &["cubic"]);
     let change = Action::ChangeQdisc {
         element: "bottleneck.down.qdisc".to_owned(),
-        qdisc: "fq_codel tarqet 5ms".to_owned(),
+        qdisc: "fq_codel tarqet 5ms".into(),
     };
     let when = When::At(At::from_secs(1));
     s.events.push(Event { name: "change".to_owned(), when, actions: vec![change] });

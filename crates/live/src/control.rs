@@ -55,7 +55,7 @@ pub(crate) fn actions(words: &str, scenario: &Scenario) -> Result<Vec<Action>, S
         }
         _ => {
             let element = element(scenario, side, |kind| matches!(kind, Kind::Queue(_)))?;
-            Ok(vec![Action::ReplaceQdisc { element, qdisc: value.to_owned(), shaper: None }])
+            Ok(vec![Action::ReplaceQdisc { element, qdisc: value.into(), shaper: None }])
         }
     }
 }

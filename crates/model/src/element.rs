@@ -1,5 +1,6 @@
 //! Hops and what stands on them, in the order in which packets pass.
 
+use super::TcWords;
 use super::kind::{By, ElementKind, RuleKind, TunnelProtocol};
 use core::fmt;
 use serde::{Deserialize, Serialize};
@@ -171,7 +172,7 @@ pub struct Queue {
     #[serde(flatten)]
     pub shaper: Shaper,
     /// The discipline in tc's words: `fq_codel flows 1 target 1ms`.
-    pub qdisc: String,
+    pub qdisc: TcWords,
 }
 
 impl Queue {

@@ -1,6 +1,6 @@
 //! What changes during a run, and when.
 
-use super::{At, Shaper};
+use super::{At, Shaper, TcWords};
 use core::fmt;
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Rate, Span};
@@ -114,7 +114,7 @@ pub enum Action {
         /// The queue.
         element: String,
         /// The discipline in tc's words, of the same kind.
-        qdisc: String,
+        qdisc: TcWords,
     },
     /// Puts a new discipline, and a new shaper where given, in the place of the old; what was queued is lost
     /// (`tc qdisc replace`).
@@ -122,7 +122,7 @@ pub enum Action {
         /// The queue.
         element: String,
         /// The discipline in tc's words.
-        qdisc: String,
+        qdisc: TcWords,
         /// The new shaper, if it changes too.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shaper: Option<Shaper>,

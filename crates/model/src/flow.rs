@@ -1,6 +1,6 @@
 //! Flows: who sends, along which hops, when, and what.
 
-use super::{At, By, Program, TrafficKind, Video};
+use super::{At, By, Program, TcWords, TrafficKind, Video};
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
@@ -203,7 +203,7 @@ pub struct Tcp {
     pub offload: bool,
     /// The sender's own queue in tc's words (`fq`); none unless given, as in the published rigs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host_qdisc: Option<String>,
+    pub host_qdisc: Option<TcWords>,
     /// Whether the sender takes no notice of CE (its feedback is given, and ignored).
     pub ignore_ce: bool,
     /// Another slow start than the congestion control's own.

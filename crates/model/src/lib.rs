@@ -8,7 +8,7 @@
 //! - every index and name that refers to a hop, flow, element or event exists;
 //! - `warmup + duration` fits the clock.
 //!
-//! tc's words stay strings here: the crate that implements a discipline parses them, once.
+//! tc's words are a type here ([`TcWords`]); the crate that implements a discipline parses its options.
 
 mod at;
 mod element;
@@ -47,7 +47,7 @@ pub use trace::{CHANCE, DeliveryTrace, MOST_CHANCES, TUNNEL_HEADER, TraceError};
 pub use unsupported::{Feature, Place, Unsupported};
 pub use verify::Inconsistent;
 pub use video::{Adaptation, FrameSize, MEASURED_AT, Profile, Video};
-pub use words::{Renamed, WordError, nearest, new_name, renamed};
+pub use words::{Renamed, TcWords, WordError, nearest, new_name, renamed};
 
 #[cfg(test)]
 mod tests;

@@ -76,7 +76,7 @@ impl Dumbbell {
             let chain = vec![format!("delay {} limit 1000000", self.rtt / 2)];
             let netem = Kind::Netem(Netem { chain, per_flow: Vec::<FlowDelay>::new() });
             let shaper = Shaper::Htb { rate: self.rate, ceil: None, burst: None };
-            let queue = Kind::Queue(Queue { shaper, qdisc: self.qdisc.clone() });
+            let queue = Kind::Queue(Queue { shaper, qdisc: self.qdisc.as_str().into() });
             let element = |name: &str, kind| Element { name: name.to_owned(), enabled: true, kind };
             vec![element("netem", netem), element("qdisc", queue)]
         };

@@ -267,8 +267,7 @@ impl Rows {
             self.add(&schema::QUEUES, self.steps);
             self.add(&schema::HISTOGRAMS, OF_A_QUEUE);
             if let Kind::Queue(queue) = &element.kind {
-                let name = queue.qdisc.split_whitespace().next().unwrap_or("");
-                let info = qdiscs.info(&name.to_ascii_lowercase());
+                let info = qdiscs.info(&queue.qdisc.name().to_ascii_lowercase());
                 let gauges = info.map_or(0, |info| info.gauges.len());
                 self.add(&schema::QUEUE_STATE, self.steps * gauges as f64);
             }

@@ -314,7 +314,7 @@ impl Engine for Sim {
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || Place::Flow(flow.name.clone());
             if let Some(host) = topology::host_queue(flow) {
-                let name = host.split_whitespace().next().unwrap_or("");
+                let name = host.name();
                 let (why, help) = if name == "fq" {
                     ("of fq the simulator has the pacing alone", "use host_qdisc = \"fq\"")
                 } else if !able.has(&Feature::Qdisc(name.to_owned())) {

@@ -4,7 +4,7 @@
 //! call that sent it.
 
 use crate::packet::PacketBox;
-use sojourn_model::{Flow, Scenario, Traffic};
+use sojourn_model::{Flow, Scenario, TcWords, Traffic};
 use sojourn_path::Elements;
 use sojourn_path::topology::{Basis, HostSide, NicKind, Unbuildable};
 use sojourn_qdisc::{QdiscQuirks, Registry};
@@ -31,7 +31,7 @@ pub(crate) fn basis<'a>(
 pub(crate) fn build(scenario: &Scenario, words: PathWords<'_>) -> Result<Topology, Unbuildable> {
     Topology::build(&basis(scenario, words), |flow| HostSide {
         nic: true,
-        queue: host_queue(flow),
+        queue: host_queue(flow).map(TcWords::as_str),
         control: is_netperfs(flow, stack(&flow.stack)),
     })
 }
@@ -51,9 +51,8 @@ pub(crate) fn is_netperfs(flow: &Flow, stack: &Stack) -> bool {
 }
 
 /// The words of the queue on the device of a flow's sender. `fq` is none here: what it does to a flow is to pace it.
-pub(crate) fn host_queue(flow: &Flow) -> Option<&str> {
-    let words = flow.traffic.tcp()?.host_qdisc.as_deref()?.trim();
-    (words != "fq").then_some(words)
+pub(crate) fn host_queue(flow: &Flow) -> Option<&TcWords> {
+    flow.traffic.tcp()?.host_qdisc.as_ref().filter(|words| words.trim() != "fq")
 }
 
 /// What TCP knows of a device in which its own packets wait.

@@ -212,7 +212,7 @@ fn base_rtt(scenario: &Scenario, flow: &Flow) -> f64 {
 fn needs(scenario: &Scenario, flow: &Flow) -> Option<(f64, f64)> {
     let (queue, rate) = slowest(scenario, flow)?;
     let bdp = rate / 8.0 * base_rtt(scenario, flow);
-    let words: Vec<&str> = queue.qdisc.split_whitespace().collect();
+    let words: Vec<&str> = queue.qdisc.words().collect();
     let packets = match words.as_slice() {
         ["pfifo", "limit", packets] => packets.parse::<f64>().ok(),
         _ => None,
@@ -226,8 +226,7 @@ fn overgrown(frame: &Frame<'_>) -> Vec<Remark> {
     let Some(window) = default_window(frame) else { return Vec::new() };
     for (flow, _) in lasting(scenario) {
         let Some((bdp, _)) = needs(scenario, flow).filter(|(bdp, _)| *bdp > 0.0) else { continue };
-        let words = slowest(scenario, flow).map_or("", |(queue, _)| &queue.qdisc);
-        let name = words.split_whitespace().next().unwrap_or("");
+        let name = slowest(scenario, flow).map_or("", |(queue, _)| queue.qdisc.name());
         if matches!(name, "pfifo" | "bfifo" | "pfifo_fast") {
             continue;
         }

@@ -158,7 +158,7 @@ fn words_of(hop: &str) -> String {
         Kind::Queue(queue) => Some(queue.qdisc.clone()),
         _ => None,
     });
-    queue.expect("a queue")
+    queue.expect("a queue").to_string()
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn multiples_of_the_bdp_in_events_are_of_the_hop_as_it_is_then() {
         let scenario = plan(&(file(&hop, "") + &event)).scenarios().next().expect("a run");
         let said = scenario.events[0].actions.iter().find_map(|action| match action {
             Action::ChangeQdisc { qdisc, .. } | Action::ReplaceQdisc { qdisc, .. } => {
-                Some(qdisc.clone())
+                Some(qdisc.to_string())
             }
             Action::ChangeNetem { chain, .. } => Some(chain.join(" | ")),
             _ => None,

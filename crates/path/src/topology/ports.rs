@@ -28,7 +28,7 @@ pub(super) fn queue<P: PathPacket>(
             let burst = burst.map_or(String::new(), |b| format!(" burst {b}b cburst {b}b"));
             format!("htb rate {}{ceil}{burst} {}", tc_rate(rate), q.qdisc)
         }
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => q.qdisc.clone(),
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => q.qdisc.to_string(),
     };
     let device = match q.shaper {
         Shaper::Line { rate } => Device::line(rate),

@@ -26,7 +26,7 @@ fn netem(name: &str, words: &str) -> Element {
 }
 
 fn queue(shaper: Shaper) -> Element {
-    element("qdisc", Kind::Queue(Queue { shaper, qdisc: "pfifo limit 100".to_owned() }))
+    element("qdisc", Kind::Queue(Queue { shaper, qdisc: "pfifo limit 100".into() }))
 }
 
 fn hop(name: &str, down: Vec<Element>, up: Vec<Element>) -> Hop {
@@ -278,7 +278,7 @@ fn changes_reach_what_they_name_and_nothing_else() {
     act(&lab, &mut topology, now, &Action::Rate { element: element("a.down.police"), rate });
     assert_eq!(takes(&mut topology, 106, 0), Some(2));
     let shaper = Some(Shaper::Line { rate: Rate::from_bits_per_sec(6_056_000) });
-    let (queue, qdisc) = (element("a.down.qdisc"), element("bfifo limit 9000"));
+    let (queue, qdisc) = (element("a.down.qdisc"), "bfifo limit 9000".into());
     let replace = Action::ReplaceQdisc { element: queue.clone(), qdisc, shaper };
     act(&lab, &mut topology, Time::from_millis(200), &replace);
     assert_eq!(takes(&mut topology, 200, 0), Some(3));
@@ -309,7 +309,7 @@ fn what_cannot_be_set_is_said_with_its_element() {
     let fifo = "b.up.qdisc".to_owned();
     let error = fails(&Action::Rate { element: fifo.clone(), rate });
     assert_eq!(error, ChangeError::NoShaper(fifo.clone()));
-    let error = fails(&Action::ChangeQdisc { element: fifo, qdisc: "pfifo limt 3".to_owned() });
+    let error = fails(&Action::ChangeQdisc { element: fifo, qdisc: "pfifo limt 3".into() });
     assert_eq!(
         error.to_string(),
         "b.up.qdisc: pfifo has no option \"limt\"; did you mean \"limit\"?"

@@ -67,7 +67,7 @@ pub(crate) fn endpoint(
         codepoint: tcp.codepoint,
         ignores_ce: tcp.ignore_ce,
         max_pacing_rate: tcp.max_pacing_rate,
-        paced: tcp.host_qdisc.as_deref().is_some_and(|q| q.split_whitespace().next() == Some("fq")),
+        paced: tcp.host_qdisc.as_ref().is_some_and(|q| q.name() == "fq"),
         device,
         rate_limited_increase: tcp.rate_limited_increase,
         initial_window: tcp.initial_window,

@@ -1,7 +1,7 @@
 //! What a flow would send if nothing were in its way.
 
 use super::ways::FRAME;
-use sojourn_model::{Flow, Pulse, Quic, ReceiveWindow, ShortFlows, Tcp, Traffic, Udp};
+use sojourn_model::{Flow, Pulse, Quic, ReceiveWindow, ShortFlows, TcWords, Tcp, Traffic, Udp};
 use sojourn_stacks::Stack;
 use sojourn_units::sample::log_normal_by_percentiles;
 use sojourn_units::{Rate, parse_rate};
@@ -135,7 +135,7 @@ fn greedy(tcp: &Tcp, stack: &Stack, rtt: f64, loss: f64) -> Offered {
     let seconds = |rate: Rate, bytes: f64| rate.bits_per_sec() as f64 / 8.0 / bytes;
     let paced = tcp.max_pacing_rate.map(|rate| seconds(rate, FRAME));
     let written = tcp.app_rate.map(|rate| seconds(rate, SEGMENT));
-    let shaped = tcp.host_qdisc.as_deref().and_then(rate_of).map(|rate| seconds(rate, FRAME));
+    let shaped = tcp.host_qdisc.as_ref().and_then(rate_of).map(|rate| seconds(rate, FRAME));
     let limits = [paced, written, shaped].into_iter().flatten();
     Offered {
         rate: limits.fold(window / rtt, f64::min),
@@ -159,9 +159,8 @@ fn window_by_loss(cc: &str, rtt: f64, loss: f64) -> f64 {
 }
 
 /// The rate in a discipline's words: `tbf rate 2mbit burst 1540`.
-fn rate_of(words: &str) -> Option<Rate> {
-    let mut words = words.split_whitespace().skip_while(|word| *word != "rate").skip(1);
-    parse_rate(words.next()?).ok()
+fn rate_of(words: &TcWords) -> Option<Rate> {
+    parse_rate(words.after("rate")?).ok()
 }
 
 /// So many connections a second, of the mean of the log-normal lengths, `exp(μ + σ²/2)`.

@@ -1,6 +1,8 @@
 //! What limits and delays packets on their ways, as far as the scenario says it: rates over time, delays, limits.
 
-use sojourn_model::{Action, Direction, Element, Flow, Kind, Queue, Scenario, Shaper, When};
+use sojourn_model::{
+    Action, Direction, Element, Flow, Kind, Queue, Scenario, Shaper, TcWords, When,
+};
 use sojourn_qdisc::netem::Parameters;
 use sojourn_qdisc::table;
 use sojourn_qdisc::{Packet, QdiscQuirks, Registry};
@@ -192,12 +194,12 @@ fn steps(scenario: &Scenario, path: &str, first: Option<f64>) -> Vec<(f64, f64)>
 }
 
 fn capacity(shaper: Shaper) -> Option<Rate> {
-    Queue { shaper, qdisc: String::new() }.capacity()
+    Queue { shaper, qdisc: TcWords::default() }.capacity()
 }
 
 /// How many packets a discipline holds at most: its `limit`, or its child's.
-fn limit<P: Packet>(registry: &Registry<P>, words: &str) -> Option<f64> {
-    let words: Vec<&str> = words.split_whitespace().collect();
+fn limit<P: Packet>(registry: &Registry<P>, words: &TcWords) -> Option<f64> {
+    let words: Vec<&str> = words.words().collect();
     let named = |word: &&str| registry.info(&word.to_ascii_lowercase());
     let at = words.iter().rposition(|word| named(word).is_some())?;
     let info = named(&words[at])?;

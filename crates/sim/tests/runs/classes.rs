@@ -25,7 +25,7 @@ fn scenario(qdisc: &str, is_shaped: bool) -> Scenario {
     if !is_shaped {
         queue_mut(&mut s, Side::Down).shaper = Shaper::Own { rate: Some(Rate::from_mbit(50)) };
     }
-    qdisc.clone_into(&mut queue_mut(&mut s, Side::Down).qdisc);
+    queue_mut(&mut s, Side::Down).qdisc = qdisc.into();
     s
 }
 

@@ -163,8 +163,7 @@ fn the_lead_and_the_last_step_are_there() {
 #[test]
 fn an_event_with_wrong_words_says_so() {
     let mut s = short(&["cubic"]);
-    let action =
-        Action::ChangeQdisc { element: QUEUE.to_owned(), qdisc: "pie target 5ms".to_owned() };
+    let action = Action::ChangeQdisc { element: QUEUE.to_owned(), qdisc: "pie target 5ms".into() };
     s.events = vec![event("change", Span::from_secs(1), vec![action])];
     let error = try_run(&s).expect_err("there is an fq_codel").to_string();
     assert!(

@@ -47,9 +47,10 @@ fn scenario(name: &str) -> Scenario {
     }
     .scenario();
     let change =
-        Action::ChangeQdisc { element: QUEUE.to_owned(), qdisc: format!("{name} limit 90") };
+        Action::ChangeQdisc { element: QUEUE.to_owned(), qdisc: format!("{name} limit 90").into() };
     let qdisc = format!("{name} ecn ce_threshold 2ms");
-    let replace = Action::ReplaceQdisc { element: QUEUE.to_owned(), qdisc, shaper: None };
+    let replace =
+        Action::ReplaceQdisc { element: QUEUE.to_owned(), qdisc: qdisc.into(), shaper: None };
     scenario.events = vec![
         event("change", Span::from_secs(10), vec![change]),
         event("replace", Span::from_secs(20), vec![replace]),

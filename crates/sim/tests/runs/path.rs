@@ -162,7 +162,7 @@ fn a_queue_is_switched_on_and_off() {
         Traffic::Udp(Udp { rate: Rate::from_mbit(20), payload: 1472, ecn: Ecn::NotEct }),
     ));
     let shaper = Shaper::Htb { rate: Rate::from_mbit(5), ceil: None, burst: None };
-    let extra = Kind::Queue(Queue { shaper, qdisc: "pfifo limit 100".to_owned() });
+    let extra = Kind::Queue(Queue { shaper, qdisc: "pfifo limit 100".into() });
     put(&mut s, Side::Down, true, Element { enabled: false, ..element("extra", extra) });
     let path = "bottleneck.down.extra";
     s.events = vec![switch("on", 2, path, true), switch("off", 4, path, false)];
@@ -197,7 +197,7 @@ fn a_queue_comes_back_with_a_full_bucket() {
         ));
         let burst = Some(150_000);
         let shaper = Shaper::Htb { rate: Rate::from_mbit(5), ceil: None, burst };
-        let extra = Kind::Queue(Queue { shaper, qdisc: "pfifo limit 10".to_owned() });
+        let extra = Kind::Queue(Queue { shaper, qdisc: "pfifo limit 10".into() });
         put(&mut s, Side::Down, true, element("extra", extra));
         s.events = events;
         total(&checked(&s), "bottleneck.down.extra", "left")

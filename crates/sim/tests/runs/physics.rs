@@ -347,7 +347,7 @@ fn what_was_dropped_is_sent_again() {
 fn acks_take_their_share_of_the_way_back() {
     let mut s = Dumbbell { duration: Span::from_secs(30), ..Dumbbell::default() }.scenario();
     s.flows[1].direction = sojourn_model::Direction::Up;
-    queue_mut(&mut s, Side::Up).qdisc = "fq_codel".to_owned();
+    queue_mut(&mut s, Side::Up).qdisc = "fq_codel".into();
     let run = run(&s);
     for flow in ["cubic-1", "cubic-2"] {
         let goodput = mean_between(&series(&run, "flows", "goodput_bps", flow), 5.0, 30.0);
@@ -362,8 +362,8 @@ fn acks_take_their_share_of_the_way_back() {
 fn a_shaper_of_its_own_is_changed_and_replaced_as_a_whole() {
     let element = || QUEUE.to_owned();
     let words = || "htb rate 10mbit pfifo limit 10000".to_owned();
-    let change = Action::ChangeQdisc { element: element(), qdisc: words() };
-    let replace = Action::ReplaceQdisc { element: element(), qdisc: words(), shaper: None };
+    let change = Action::ChangeQdisc { element: element(), qdisc: words().into() };
+    let replace = Action::ReplaceQdisc { element: element(), qdisc: words().into(), shaper: None };
     for action in [change, replace] {
         let mut s = overload("htb rate 2mbit pfifo limit 10000", Span::from_millis(1));
         queue_mut(&mut s, Side::Down).shaper = Shaper::Own { rate: None };

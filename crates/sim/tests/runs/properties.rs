@@ -299,7 +299,7 @@ proptest! {
                         netem.chain = vec![format!("delay {delay} limit 1000000")];
                     }
                     Kind::Queue(queue) => {
-                        queue.qdisc = "pfifo limit 1000000".to_owned();
+                        queue.qdisc = "pfifo limit 1000000".into();
                         if let Shaper::Own { .. } = queue.shaper {
                             queue.shaper = Shaper::Line { rate: sojourn_units::Rate::from_mbit(20) };
                         }

@@ -54,7 +54,7 @@ fn a_change_of_another_child_is_refused() {
     queue.shaper = Shaper::Own { rate: None };
     let mut change = |words: &str| {
         let (element, qdisc) = ("bottleneck.down.qdisc".to_owned(), words.to_owned());
-        let actions = vec![Action::ChangeQdisc { element, qdisc }];
+        let actions = vec![Action::ChangeQdisc { element, qdisc: qdisc.into() }];
         s.events = vec![Event { name: "c".into(), when: When::At(At::from_secs(1)), actions }];
         s.clone()
     };
@@ -68,7 +68,7 @@ fn what_is_there_is_not_refused() {
     assert!(Sim::new().refuse(&plain()).is_empty());
     // A host's own queue is none of the path's disciplines, and yet there is one.
     for words in ["fq", "fq_codel", "tbf rate 10mbit burst 1540 limit 100000"] {
-        let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));
+        let scenario = with_tcp(|t| t.host_qdisc = Some(words.into()));
         assert!(Sim::new().refuse(&scenario).is_empty(), "{words}");
     }
     assert!(Sim::new().refuse(&with_tcp(|t| t.ecn = EcnMode::AccEcn)).is_empty());
@@ -88,7 +88,7 @@ fn settings_of_tcp_that_are_not_there() {
     is_refused(&bbr, flow, "slow_start");
     is_refused(&with_tcp(|t| t.cc = "westwood".to_owned()), flow, "congestion control westwood");
     for words in ["fq maxrate 5mbit", "etf"] {
-        let scenario = with_tcp(|t| t.host_qdisc = Some(words.to_owned()));
+        let scenario = with_tcp(|t| t.host_qdisc = Some(words.into()));
         is_refused(&scenario, flow, &format!("host qdisc {words}"));
     }
 }
@@ -139,7 +139,7 @@ fn no_element_is_refused() {
 fn disciplines_and_stacks_that_are_not_there() {
     let mut s = plain();
     let queue = crate::bench::queue_mut(&mut s, sojourn_model::Side::Down);
-    queue.qdisc = "sfb limit 100".to_owned();
+    queue.qdisc = "sfb limit 100".into();
     is_refused(&s, "bottleneck.down.qdisc", "qdisc sfb");
 
     let mut s = plain();
@@ -148,7 +148,7 @@ fn disciplines_and_stacks_that_are_not_there() {
 
     let mut s = plain();
     let element = crate::bench::QUEUE.to_owned();
-    let action = Action::ReplaceQdisc { element, qdisc: "hhf".to_owned(), shaper: None };
+    let action = Action::ReplaceQdisc { element, qdisc: "hhf".into(), shaper: None };
     s.events.push(crate::bench::event("step", Span::from_secs(1), vec![action]));
     is_refused(&s, "event step", "qdisc hhf");
 }
@@ -158,9 +158,9 @@ fn disciplines_and_stacks_that_are_not_there() {
 fn everything_is_named_at_once() {
     let mut s = with_tcp(|t| {
         t.cc = "westwood".to_owned();
-        t.host_qdisc = Some("etf".to_owned());
+        t.host_qdisc = Some("etf".into());
     });
-    crate::bench::queue_mut(&mut s, sojourn_model::Side::Up).qdisc = "hhf".to_owned();
+    crate::bench::queue_mut(&mut s, sojourn_model::Side::Up).qdisc = "hhf".into();
     assert_eq!(refusals(&s).len(), 3);
 }
 

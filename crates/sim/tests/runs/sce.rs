@@ -33,7 +33,7 @@ fn bed(ccs: &[&str], stack: &str, qdisc: &str, mbit: u64, rtt: u64, seconds: u64
             queue.shaper = Shaper::Own { rate: Some(Rate::from_mbit(mbit)) };
             let words = queue.qdisc.split_once(' ').map_or("", |w| w.1);
             let name = qdisc.split(' ').next().unwrap_or_default();
-            queue.qdisc = format!("{name} bandwidth {mbit}mbit {words}");
+            queue.qdisc = format!("{name} bandwidth {mbit}mbit {words}").into();
         }
     }
     s
@@ -50,7 +50,7 @@ fn root(qdisc: &str, ccs: &[&str], seconds: u64) -> Scenario {
     for side in [Side::Down, Side::Up] {
         let queue = queue_mut(&mut s, side);
         queue.shaper = Shaper::Own { rate: Some(Rate::from_mbit(50)) };
-        qdisc.clone_into(&mut queue.qdisc);
+        queue.qdisc = qdisc.into();
     }
     s
 }

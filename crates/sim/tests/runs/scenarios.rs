@@ -147,7 +147,7 @@ fn tcp() -> BoxedStrategy<Traffic> {
                 app_rate: kbit.map(|k| Rate::from_bits_per_sec(k * 1000)),
                 initial_window,
                 receive_window: window.unwrap_or_default(),
-                host_qdisc: fq.then(|| "fq".to_owned()),
+                host_qdisc: fq.then(|| "fq".into()),
                 ..Tcp::plain(cc, ecn)
             })
         })
@@ -426,9 +426,12 @@ fn build(
                 }
                 let queue = match &h.own_htb {
                     Some(words) => {
-                        Queue { shaper: Shaper::Own { rate: None }, qdisc: words.clone() }
+                        Queue { shaper: Shaper::Own { rate: None }, qdisc: words.clone().into() }
                     }
-                    None => Queue { shaper: h.shapers[side], qdisc: h.words[side][family].clone() },
+                    None => Queue {
+                        shaper: h.shapers[side],
+                        qdisc: h.words[side][family].clone().into(),
+                    },
                 };
                 elements.push(element("qdisc", Kind::Queue(queue)));
                 elements
@@ -464,13 +467,13 @@ fn build(
                 What::Change(words) => {
                     timed = true;
                     let qdisc = words[standing[hop][side]].clone();
-                    Action::ChangeQdisc { element: path("qdisc"), qdisc }
+                    Action::ChangeQdisc { element: path("qdisc"), qdisc: qdisc.into() }
                 }
                 What::Replace(words, family, shaper) => {
                     timed = true;
                     standing[hop][side] = family.index(families.len());
                     let qdisc = words[standing[hop][side]].clone();
-                    Action::ReplaceQdisc { element: path("qdisc"), qdisc, shaper }
+                    Action::ReplaceQdisc { element: path("qdisc"), qdisc: qdisc.into(), shaper }
                 }
                 What::Delay(_) | What::Netem(_) if !has_netem => return None,
                 What::Delay(us) => Action::Delay {
