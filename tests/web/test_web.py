@@ -173,7 +173,7 @@ def test_an_address_of_the_command_opens_in_the_page() -> None:
 
 
 _UNPACK = """
-import { unpack } from "./src/address.js";
+import { unpack } from "./lib/address.js";
 console.log(JSON.stringify(await unpack(process.argv[1])));
 """
 
