@@ -32,6 +32,7 @@ export const csvOf = (heads, rows) => `${[heads, ...rows].map((row) => row.map(f
 
 const PRINTED = `text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}text:not(.num){fill:currentColor}.title{font-weight:600}.grid{stroke:#d5d9de}.spine{fill:none;stroke:currentColor}.event{stroke:currentColor;stroke-dasharray:3 3;opacity:.7}`;
 const ROW = 18;
+const LEFT = 56;
 
 /** A picture as it is printed: without a cursor, with words before its title, with what its colours are, `[name, colour, dash]`, below it. */
 function printed({ svg, key = [], before = "" }) {
@@ -40,11 +41,15 @@ function printed({ svg, key = [], before = "" }) {
   own.querySelectorAll(".cursor,.chosen").forEach((part) => part.remove());
   for (const name of ["tabindex", "class", "role", "aria-label"]) own.removeAttribute(name);
   const { width, height } = svg.viewBox.baseVal;
-  const rows = key.map(([name, colour, dash], at) =>
-    svgEl("g", { transform: `translate(56 ${height + 8 + ROW * at})` }, svgEl("line", { x1: 0, x2: 22, y1: 0, y2: 0, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash }), svgEl("text", { x: 30, y: 4 }, name)),
-  );
-  const tall = height + ROW * key.length + (key.length ? 6 : 0);
-  return { own: fill(own, { viewBox: `0 0 ${width} ${tall}`, width, height: tall }, ...rows), width, tall };
+  let [x, row] = [LEFT, 0];
+  for (const [name, colour, dash] of key) {
+    const wide = 48 + 7 * name.length;
+    if (x > LEFT && x + wide > width) [x, row] = [LEFT, row + 1];
+    own.append(svgEl("g", { transform: `translate(${x} ${height + 8 + ROW * row})` }, svgEl("line", { x1: 0, x2: 22, y1: 0, y2: 0, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash }), svgEl("text", { x: 30, y: 4 }, name)));
+    x += wide;
+  }
+  const tall = height + (key.length ? ROW * (row + 1) + 6 : 0);
+  return { own: fill(own, { viewBox: `0 0 ${width} ${tall}`, width, height: tall }), width, tall };
 }
 
 /** Pictures `{svg, key, before}` below one another as one file, under a title if there is one. */

@@ -7,6 +7,13 @@ import { digits } from "./quantity.js";
 import { clamp, endsOf } from "./scale.js";
 import { nearest, pathOf } from "./series.js";
 
+/** The points of a line from the last before an interval to the first behind it. */
+function between({ t, y }, [from, to]) {
+  const first = Math.max(0, t.findIndex((own) => own >= from) - 1);
+  const behind = t.findIndex((own) => own > to);
+  return [t, y].map((own) => own.slice(first, behind < 0 ? own.length : behind + 1));
+}
+
 const KEYS = "Arrow keys move the cursor, + and − zoom, 0 shows all.";
 /** Rows of the box at the cursor. */
 const MOST_ROWS = 12;
@@ -25,7 +32,7 @@ export class Strips {
    * with a time and the values there, and stands for the box at the cursor.
    */
   add(place, options) {
-    const chart = { place, height: 172, events: [], window: null, top: null, read: null, ...options };
+    const chart = { place, height: 172, events: [], window: null, top: null, read: null, near: null, ...options };
     chart.svg = picture(0, 0, `${chart.words} ${KEYS}`);
     chart.svg.classList.add("zooms");
     place.append(chart.svg);
@@ -56,7 +63,8 @@ export class Strips {
     for (const [t, words] of chart.events) {
       if (t >= ends[0] && t <= ends[1]) inside.append(svgEl("line", { x1: scales.x.of(t), x2: scales.x.of(t), y1: box.top, y2: box.top + height, class: "event" }, svgEl("title", {}, words)));
     }
-    chart.paths = new Map(seen.map((line) => [line, svgEl("path", { d: pathOf(line.t, line.y, scales), fill: "none", stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash, "stroke-linejoin": "round" })]));
+    chart.near = null;
+    chart.paths = new Map(seen.map((line) => [line, svgEl("path", { d: pathOf(...between(line, ends), scales), fill: "none", stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash, "stroke-linejoin": "round" })]));
     inside.append(...chart.paths.values());
   }
 
@@ -129,7 +137,8 @@ export class Strips {
       const values = t === null ? [] : this.values(own, t);
       const off = own === chart && down !== null ? values.map(({ value }) => Math.abs(scales.y.of(value) - down)) : [];
       const near = Math.min(...off) < NEAR ? values[off.indexOf(Math.min(...off))].line : null;
-      for (const [line, path] of own.paths) fill(path, { "stroke-opacity": near && line !== near ? 0.3 : 1 });
+      if (near !== own.near) for (const [line, path] of own.paths) fill(path, { "stroke-opacity": near && line !== near ? 0.3 : 1 });
+      own.near = near;
       if (t !== null) svg.append(svgEl("g", { class: "cursor" }, ...rule(scales.x.of(t), box, values.map(({ line, value, at }) => [scales.x.of(at), scales.y.of(value), line.colour]))));
       if (own.read) own.read(t, values);
       else tipAt(own.place, svg, own === chart && this.box(own, t, values), scales.x.of(t ?? 0), box.top + box.height / 2);

@@ -1,4 +1,4 @@
-// Built by `make bundles` from web/explore and web/lib, of sha256 1f17a6f1ba2bfe0d658ba5259238bc6c378ea82abc911b15931b8848948bff58
+// Built by `make bundles` from web/explore and web/lib, of sha256 5d66d9e61e4a588887d9664f5ee60bb37149808307343f022e8e75a159340e69
 (() => {
   // lib/dom.js
   var SVG = "http://www.w3.org/2000/svg";
@@ -280,17 +280,22 @@ ${said.help}` : said.error);
 `;
   var PRINTED = `text{font:12px system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}text:not(.num){fill:currentColor}.title{font-weight:600}.grid{stroke:#d5d9de}.spine{fill:none;stroke:currentColor}.event{stroke:currentColor;stroke-dasharray:3 3;opacity:.7}`;
   var ROW = 18;
+  var LEFT = 56;
   function printed({ svg, key = [], before = "" }) {
     const own = svg.cloneNode(true);
     if (before) own.querySelector(".title").prepend(before);
     own.querySelectorAll(".cursor,.chosen").forEach((part) => part.remove());
     for (const name of ["tabindex", "class", "role", "aria-label"]) own.removeAttribute(name);
     const { width, height } = svg.viewBox.baseVal;
-    const rows = key.map(
-      ([name, colour, dash], at) => svgEl("g", { transform: `translate(56 ${height + 8 + ROW * at})` }, svgEl("line", { x1: 0, x2: 22, y1: 0, y2: 0, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash }), svgEl("text", { x: 30, y: 4 }, name))
-    );
-    const tall = height + ROW * key.length + (key.length ? 6 : 0);
-    return { own: fill(own, { viewBox: `0 0 ${width} ${tall}`, width, height: tall }, ...rows), width, tall };
+    let [x, row] = [LEFT, 0];
+    for (const [name, colour, dash] of key) {
+      const wide = 48 + 7 * name.length;
+      if (x > LEFT && x + wide > width) [x, row] = [LEFT, row + 1];
+      own.append(svgEl("g", { transform: `translate(${x} ${height + 8 + ROW * row})` }, svgEl("line", { x1: 0, x2: 22, y1: 0, y2: 0, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash }), svgEl("text", { x: 30, y: 4 }, name)));
+      x += wide;
+    }
+    const tall = height + (key.length ? ROW * (row + 1) + 6 : 0);
+    return { own: fill(own, { viewBox: `0 0 ${width} ${tall}`, width, height: tall }), width, tall };
   }
   function svgText(pictures, title = "") {
     const parts = pictures.map(printed);
@@ -472,6 +477,11 @@ ${said.help}` : said.error);
   }
 
   // lib/strips.js
+  function between({ t, y }, [from, to]) {
+    const first = Math.max(0, t.findIndex((own) => own >= from) - 1);
+    const behind = t.findIndex((own) => own > to);
+    return [t, y].map((own) => own.slice(first, behind < 0 ? own.length : behind + 1));
+  }
   var KEYS = "Arrow keys move the cursor, + and − zoom, 0 shows all.";
   var MOST_ROWS = 12;
   var NEAR = 16;
@@ -486,7 +496,7 @@ ${said.help}` : said.error);
      * with a time and the values there, and stands for the box at the cursor.
      */
     add(place2, options) {
-      const chart = { place: place2, height: 172, events: [], window: null, top: null, read: null, ...options };
+      const chart = { place: place2, height: 172, events: [], window: null, top: null, read: null, near: null, ...options };
       chart.svg = picture(0, 0, `${chart.words} ${KEYS}`);
       chart.svg.classList.add("zooms");
       place2.append(chart.svg);
@@ -515,7 +525,8 @@ ${said.help}` : said.error);
       for (const [t, words] of chart.events) {
         if (t >= ends[0] && t <= ends[1]) inside.append(svgEl("line", { x1: scales.x.of(t), x2: scales.x.of(t), y1: box.top, y2: box.top + height, class: "event" }, svgEl("title", {}, words)));
       }
-      chart.paths = new Map(seen.map((line) => [line, svgEl("path", { d: pathOf(line.t, line.y, scales), fill: "none", stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash, "stroke-linejoin": "round" })]));
+      chart.near = null;
+      chart.paths = new Map(seen.map((line) => [line, svgEl("path", { d: pathOf(...between(line, ends), scales), fill: "none", stroke: line.colour, "stroke-width": 1.6, "stroke-dasharray": line.dash, "stroke-linejoin": "round" })]));
       inside.append(...chart.paths.values());
     }
     listen(chart) {
@@ -585,7 +596,8 @@ ${said.help}` : said.error);
         const values = t === null ? [] : this.values(own, t);
         const off = own === chart && down !== null ? values.map(({ value }) => Math.abs(scales.y.of(value) - down)) : [];
         const near = Math.min(...off) < NEAR ? values[off.indexOf(Math.min(...off))].line : null;
-        for (const [line, path] of own.paths) fill(path, { "stroke-opacity": near && line !== near ? 0.3 : 1 });
+        if (near !== own.near) for (const [line, path] of own.paths) fill(path, { "stroke-opacity": near && line !== near ? 0.3 : 1 });
+        own.near = near;
         if (t !== null) svg.append(svgEl("g", { class: "cursor" }, ...rule(scales.x.of(t), box, values.map(({ line, value, at }) => [scales.x.of(at), scales.y.of(value), line.colour]))));
         if (own.read) own.read(t, values);
         else tipAt(own.place, svg, own === chart && this.box(own, t, values), scales.x.of(t ?? 0), box.top + box.height / 2);
@@ -610,7 +622,7 @@ ${said.help}` : said.error);
   var TimeView = class {
     constructor(folder) {
       Object.assign(this, { folder, name: "time", title: "Over time", columns: null, between: null, cache: /* @__PURE__ */ new Map(), turn: 0 });
-      this.over = new Strips((between) => this.zoom(between));
+      this.over = new Strips((between2) => this.zoom(between2));
       this.which = el("p", { class: "soft" });
       this.tools = el("div", { class: "controls actions" });
       this.key = el("ul", { class: "key" });
@@ -722,8 +734,8 @@ ${said.help}` : said.error);
       choice.menus.set("strips", strips.join(","));
       changed(this.folder);
     }
-    zoom(between) {
-      this.between = between;
+    zoom(between2) {
+      this.between = between2;
       this.draw();
     }
   };

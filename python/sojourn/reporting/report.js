@@ -1,4 +1,4 @@
-// Built by `make bundles` from web/report and web/lib, of sha256 c3e99829006574be95c60099400a7052042de94c065f5bfdc4cb9e0a2897d190
+// Built by `make bundles` from web/report and web/lib, of sha256 02ee0e2628ceef20561a5647cfc89ea8f987c3efa562ea96fbc89060d254dc8d
 (() => {
   // lib/dom.js
   var SVG = "http://www.w3.org/2000/svg";
