@@ -1,7 +1,8 @@
 // What a pointer and the keyboard point at, and the box of values there.
 
-import { el, svgEl } from "./dom.js";
+import { el, fill, svgEl } from "./dom.js";
 import { digits } from "./quantity.js";
+import { clamp } from "./scale.js";
 import { swatch } from "./series.js";
 
 /** Where an event is in a picture, in the picture's units. */
@@ -12,6 +13,56 @@ export const rule = (x, { top, height }, dots, r = 3) => [
   svgEl("line", { x1: x, x2: x, y1: top, y2: top + height }),
   ...dots.map(([cx, cy, fill]) => svgEl("circle", { cx, cy, r, fill })),
 ];
+
+/** A drag of less than this is a click; the height of one that is of both axes. Units of the picture. */
+const [LEAST, TALL] = [6, 24];
+
+/**
+ * Lets a pointer move over a picture (`moved`, `left`) and drag in it. `boxAt` is the box that a drag is in, null if none begins
+ * there. `zoomed` gets the box and the ends of a drag `[from, to]`, across and down; null of an axis that it is not of.
+ */
+export function draggable(svg, { boxAt, moved, left, zoomed, both = false }) {
+  const rect = svgEl("rect", { class: "chosen" });
+  let [box, from] = [null, null];
+  const chosen = (event) => {
+    const to = pointOf(svg, event);
+    const ends = (axis, low, size) => [from[axis], to[axis]].map((v) => clamp(v, low, low + size)).sort((p, q) => p - q);
+    const across = ends("x", box.left, box.width);
+    return { across: across[1] - across[0] < LEAST ? null : across, down: both && Math.abs(to.y - from.y) > TALL ? ends("y", box.top, box.height) : null };
+  };
+  const stop = () => {
+    box = null;
+    rect.remove();
+  };
+  fill(svg, {
+    pointerdown: (event) => {
+      moved(event);
+      box = event.pointerType !== "touch" && event.button === 0 ? boxAt(event) : null;
+      if (!box) return;
+      from = pointOf(svg, event);
+      event.preventDefault();
+      svg.setPointerCapture(event.pointerId);
+      svg.focus({ preventScroll: true });
+    },
+    pointermove: (event) => {
+      moved(event);
+      if (!box) return;
+      const { across, down } = chosen(event);
+      const [[a, b], [c, d]] = [across ?? [box.left, box.left + box.width], down ?? [box.top, box.top + box.height]];
+      rect.remove();
+      if (across || down) svg.append(fill(rect, { x: a, y: c, width: b - a, height: d - c }));
+    },
+    pointerup: (event) => {
+      if (!box) return;
+      const [own, { across, down }] = [box, chosen(event)];
+      stop();
+      if (across || down) zoomed(own, across, down);
+    },
+    pointercancel: stop,
+    pointerleave: (event) => box || event.pointerType === "touch" || left(),
+    blur: left,
+  });
+}
 
 /** What a key asks of a cursor: `{way}` a hundredth or a tenth of the axis, `{zoom}` the part of it, `{all}`, `{off}`; null is nothing. */
 export function asked(event) {

@@ -1,7 +1,7 @@
 // Charts over time, strips below one another, that share a cursor and a zoom.
 
 import { axes, picture, widthIn, within } from "./axis.js";
-import { asked, pointOf, rule, tipAt, tipRow } from "./cursor.js";
+import { asked, draggable, pointOf, rule, tipAt, tipRow } from "./cursor.js";
 import { el, fill, say, svgEl } from "./dom.js";
 import { digits } from "./quantity.js";
 import { clamp, endsOf } from "./scale.js";
@@ -70,36 +70,16 @@ export class Strips {
 
   listen(chart) {
     const { svg } = chart;
-    let from = null;
-    const rect = svgEl("rect", { class: "chosen" });
-    const along = (event) => clamp(pointOf(svg, event).x, chart.box.left, chart.box.left + chart.box.width);
-    const point = (event) => this.point(chart, chart.scales.x.back(along(event)), pointOf(svg, event).y);
-    const on = {
-      pointerdown: (event) => {
-        if (event.pointerType === "touch") return point(event);
-        if (event.button !== 0) return;
-        from = along(event);
-        svg.setPointerCapture(event.pointerId);
-        svg.focus({ preventScroll: true });
-        event.preventDefault();
+    draggable(svg, {
+      boxAt: () => chart.box,
+      moved: (event) => {
+        const { x, y } = pointOf(svg, event);
+        this.point(chart, chart.scales.x.back(clamp(x, chart.box.left, chart.box.left + chart.box.width)), y);
       },
-      pointermove: (event) => {
-        if (from !== null) {
-          const { top: y, height } = chart.box;
-          fill(rect, { x: Math.min(from, along(event)), width: Math.abs(along(event) - from), y, height });
-          if (!rect.isConnected) svg.append(rect);
-        }
-        point(event);
-      },
-      pointerup: (event) => {
-        if (from === null) return;
-        const [a, b] = [from, along(event)].sort((p, q) => p - q);
-        from = null;
-        rect.remove();
-        if (b - a > 8) this.zoom([a, b].map(chart.scales.x.back));
-      },
-      pointerleave: (event) => from === null && event.pointerType !== "touch" && this.point(null),
-      blur: () => this.point(null),
+      left: () => this.point(null),
+      zoomed: (box, across) => this.zoom(across.map(chart.scales.x.back)),
+    });
+    fill(svg, {
       dblclick: () => this.zoom(null),
       keydown: (event) => {
         const wanted = asked(event);
@@ -117,8 +97,7 @@ export class Strips {
           this.zoom([Math.max(0, now - half), now + half]);
         }
       },
-    };
-    fill(svg, on);
+    });
   }
 
   values(chart, t) {

@@ -2,7 +2,7 @@
 // places, by the same scales, from the numbers beside it. Units are the picture's own, points.
 
 import { grid, scalesOf, within } from "../lib/axis.js";
-import { asked, pointOf, rule, tipAt, tipRow } from "../lib/cursor.js";
+import { asked, draggable, pointOf, rule, tipAt, tipRow } from "../lib/cursor.js";
 import { el, fill, say, svgEl } from "../lib/dom.js";
 import { digits } from "../lib/quantity.js";
 import { clamp, logFloor } from "../lib/scale.js";
@@ -20,17 +20,20 @@ export class Figure {
     this.block = element.querySelector("script.numbers");
     this.ready = null;
     element.classList.add("answers");
-    const { svg } = this;
-    svg.setAttribute("tabindex", "0");
-    svg.addEventListener("pointermove", (event) => this.moved(event));
-    svg.addEventListener("pointerleave", () => this.dragged || this.group.point(null));
-    svg.addEventListener("pointerdown", (event) => this.pressed(event));
-    svg.addEventListener("pointerup", (event) => this.released(event));
-    svg.addEventListener("pointercancel", () => this.drag(null));
-    svg.addEventListener("dblclick", (event) => this.twice(event));
-    svg.addEventListener("keydown", (event) => this.key(event));
-    svg.addEventListener("focus", () => this.load());
-    svg.addEventListener("blur", () => this.group.point(null));
+    draggable(this.svg, {
+      boxAt: (event) => {
+        const at = this.free && this.place(event);
+        return at ? { ...boxOf(this.head.axes[at.index]), index: at.index } : null;
+      },
+      moved: (event) => this.moved(event),
+      left: () => this.group.point(null),
+      zoomed: ({ index }, across, down) => {
+        const { x, y, ends } = this.scales(index);
+        this.zoom(index, across?.map(x.back), down && [...down.reverse().map(y.back), ends.y[2]], ends.x[2]);
+      },
+      both: true,
+    });
+    fill(this.svg, { tabindex: 0, dblclick: (event) => this.twice(event), keydown: (event) => this.key(event), focus: () => this.load() });
   }
 
   /** Reads the numbers, once. */
@@ -129,57 +132,15 @@ export class Figure {
   async moved(event) {
     await this.load();
     const at = this.place(event);
-    if (this.dragged) return this.drag(at);
     if (!at) return this.group.point(null);
     this.group.point({ figure: this, index: at.index, x: this.scales(at.index).x.back(at.x), at });
-  }
-
-  async pressed(event) {
-    await this.load();
-    const at = this.place(event);
-    if (event.pointerType === "touch") return this.moved(event);
-    if (!at || !this.free || event.button !== 0) return;
-    event.preventDefault();
-    this.svg.focus({ preventScroll: true });
-    this.svg.setPointerCapture(event.pointerId);
-    this.dragged = { from: at, rect: svgEl("rect", { class: "chosen" }) };
-    this.svg.append(this.dragged.rect);
-  }
-
-  /** Shows what would be zoomed to; `null`: nothing is. */
-  drag(at) {
-    if (!this.dragged) return;
-    if (at === null) {
-      this.dragged.rect.remove();
-      this.dragged = null;
-      return;
-    }
-    const { from, rect } = this.dragged;
-    const { left, top, width, height } = boxOf(this.head.axes[from.index]);
-    const between = (values, low, high) => values.map((v) => clamp(v, low, high)).sort((p, q) => p - q);
-    const [a, b] = between([from.x, at.x], left, left + width);
-    const tall = Math.abs(at.y - from.y) > 24;
-    const [c, d] = tall ? between([from.y, at.y], top, top + height) : [top, top + height];
-    Object.assign(this.dragged, { to: [a, b], tall: tall ? [d, c] : null });
-    fill(rect, { x: a, y: c, width: b - a, height: d - c });
-  }
-
-  released(event) {
-    if (!this.dragged) return;
-    const { from, to, tall } = this.dragged;
-    this.drag(null);
-    if (!to || (to[1] - to[0] < 6 && !tall)) return;
-    const { x, y, ends } = this.scales(from.index);
-    const wide = to[1] - to[0] < 6 ? null : to.map(x.back);
-    this.zoom(from.index, wide, tall ? [...tall.map(y.back), ends.y[2]] : null, ends.x[2]);
-    this.moved(event);
   }
 
   /** Shows this part of it: of a figure over time all of the group's, of others this one alone. */
   zoom(index, wide, tall, logarithmic = 0) {
     if (this.time) {
-      if (wide) this.group.view.x = wide;
-      if (tall) this.group.view.y = { ...this.group.view.y, [index]: tall };
+      if (wide) this.group.own.x = wide;
+      if (tall) this.group.own.y = { ...this.group.own.y, [index]: tall };
     } else {
       const every = this.head.axes.map((_, own) => own);
       this.own ??= { x: {}, y: {} };

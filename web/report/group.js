@@ -21,15 +21,7 @@ export class Group {
 
   /** What is to be seen: the group's zoom with the page's choices. */
   get view() {
-    const { own, page } = this;
-    return {
-      log: page.log,
-      seeds: page.seeds,
-      get x() { return own.x; },
-      set x(value) { own.x = value; },
-      get y() { return own.y; },
-      set y(value) { own.y = value; },
-    };
+    return { log: this.page.log, seeds: this.page.seeds, ...this.own };
   }
 
   get zoomed() {

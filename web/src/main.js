@@ -2,7 +2,7 @@
 
 import { pack, unpack } from "../lib/address.js";
 import { copy } from "../lib/copy.js";
-import { byId, el } from "../lib/dom.js";
+import { byId, colours, el } from "../lib/dom.js";
 import { png, save, svgText } from "../lib/save.js";
 import { Client, compiled } from "./client.js";
 import { Controls } from "./controls.js";
@@ -12,7 +12,6 @@ import { zoomTo } from "./plots.js";
 import { csv, results } from "./results.js";
 import { Side } from "./side.js";
 import { edited } from "./text.js";
-import { theme } from "./theme.js";
 
 const START = `[experiment]
 name     = "playground"
@@ -242,7 +241,7 @@ class Page {
       byId("printed").replaceChildren(...this.used.flatMap((side) => [el("h2", {}, this.used.length > 1 ? `Experiment ${side.letter}` : "Experiment"), el("pre", {}, side.text)])),
     );
     addEventListener("afterprint", () => byId("printed").replaceChildren());
-    theme(byId("theme"));
+    byId("project").after(colours());
   }
 }
 

@@ -55,15 +55,18 @@ after(() => browser.close());
 test("what is printed is light, and has the experiments' texts", async () => {
   await open(await pack({ a: { text: SHORT, run: 0 }, b: { text: SHORT.replace("20ms", "80ms"), run: 0 }, lesson: "" }), { colorScheme: "dark" });
   await settled();
-  const seen = (kind) =>
-    page.evaluate((own) => {
-      dispatchEvent(new Event(own));
-      return [document.documentElement.dataset.theme, document.querySelector("#printed").innerText];
-    }, kind);
-  const [theme, printed] = await seen("beforeprint");
-  assert.equal(theme, "light");
-  assert.match(printed, /Experiment A[\s\S]*rtt = "20ms"[\s\S]*Experiment B[\s\S]*rtt = "80ms"/);
-  assert.deepEqual(await seen("afterprint"), ["dark", ""]);
+  const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const printed = (kind) => page.evaluate((own) => (dispatchEvent(new Event(own)), document.querySelector("#printed").innerText), kind);
+  assert.equal(await paper(), "rgb(20, 24, 29)");
+  await page.selectOption('header select[aria-label="Colours"]', "light");
+  assert.equal(await paper(), "rgb(255, 255, 255)");
+  await page.selectOption('header select[aria-label="Colours"]', "dark");
+  assert.equal(await paper(), "rgb(20, 24, 29)");
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await paper(), "rgb(255, 255, 255)");
+  await page.emulateMedia({ media: null });
+  assert.match(await printed("beforeprint"), /Experiment A[\s\S]*rtt = "20ms"[\s\S]*Experiment B[\s\S]*rtt = "80ms"/);
+  assert.equal(await printed("afterprint"), "");
   await closed();
 });
 

@@ -1,4 +1,4 @@
-// Built by `make bundles` from web/explore and web/lib, of sha256 5d66d9e61e4a588887d9664f5ee60bb37149808307343f022e8e75a159340e69
+// Built by `make bundles` from web/explore and web/lib, of sha256 33e9e853b343fc37fcad832c4162f01a6d4a23379b65a3a9b9835063eef88464
 (() => {
   // lib/dom.js
   var SVG = "http://www.w3.org/2000/svg";
@@ -450,6 +450,49 @@ ${said.help}` : said.error);
     svgEl("line", { x1: x, x2: x, y1: top, y2: top + height }),
     ...dots.map(([cx, cy, fill2]) => svgEl("circle", { cx, cy, r, fill: fill2 }))
   ];
+  var [LEAST, TALL] = [6, 24];
+  function draggable(svg, { boxAt, moved, left, zoomed, both = false }) {
+    const rect = svgEl("rect", { class: "chosen" });
+    let [box, from] = [null, null];
+    const chosen2 = (event) => {
+      const to = pointOf(svg, event);
+      const ends = (axis, low, size) => [from[axis], to[axis]].map((v) => clamp(v, low, low + size)).sort((p, q) => p - q);
+      const across = ends("x", box.left, box.width);
+      return { across: across[1] - across[0] < LEAST ? null : across, down: both && Math.abs(to.y - from.y) > TALL ? ends("y", box.top, box.height) : null };
+    };
+    const stop = () => {
+      box = null;
+      rect.remove();
+    };
+    fill(svg, {
+      pointerdown: (event) => {
+        moved(event);
+        box = event.pointerType !== "touch" && event.button === 0 ? boxAt(event) : null;
+        if (!box) return;
+        from = pointOf(svg, event);
+        event.preventDefault();
+        svg.setPointerCapture(event.pointerId);
+        svg.focus({ preventScroll: true });
+      },
+      pointermove: (event) => {
+        moved(event);
+        if (!box) return;
+        const { across, down } = chosen2(event);
+        const [[a, b], [c, d]] = [across ?? [box.left, box.left + box.width], down ?? [box.top, box.top + box.height]];
+        rect.remove();
+        if (across || down) svg.append(fill(rect, { x: a, y: c, width: b - a, height: d - c }));
+      },
+      pointerup: (event) => {
+        if (!box) return;
+        const [own, { across, down }] = [box, chosen2(event)];
+        stop();
+        if (across || down) zoomed(own, across, down);
+      },
+      pointercancel: stop,
+      pointerleave: (event) => box || event.pointerType === "touch" || left(),
+      blur: left
+    });
+  }
   function asked(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return null;
     const far = event.shiftKey ? 0.1 : 0.01;
@@ -531,36 +574,16 @@ ${said.help}` : said.error);
     }
     listen(chart) {
       const { svg } = chart;
-      let from = null;
-      const rect = svgEl("rect", { class: "chosen" });
-      const along = (event) => clamp(pointOf(svg, event).x, chart.box.left, chart.box.left + chart.box.width);
-      const point = (event) => this.point(chart, chart.scales.x.back(along(event)), pointOf(svg, event).y);
-      const on = {
-        pointerdown: (event) => {
-          if (event.pointerType === "touch") return point(event);
-          if (event.button !== 0) return;
-          from = along(event);
-          svg.setPointerCapture(event.pointerId);
-          svg.focus({ preventScroll: true });
-          event.preventDefault();
+      draggable(svg, {
+        boxAt: () => chart.box,
+        moved: (event) => {
+          const { x, y } = pointOf(svg, event);
+          this.point(chart, chart.scales.x.back(clamp(x, chart.box.left, chart.box.left + chart.box.width)), y);
         },
-        pointermove: (event) => {
-          if (from !== null) {
-            const { top: y, height } = chart.box;
-            fill(rect, { x: Math.min(from, along(event)), width: Math.abs(along(event) - from), y, height });
-            if (!rect.isConnected) svg.append(rect);
-          }
-          point(event);
-        },
-        pointerup: (event) => {
-          if (from === null) return;
-          const [a, b] = [from, along(event)].sort((p, q) => p - q);
-          from = null;
-          rect.remove();
-          if (b - a > 8) this.zoom([a, b].map(chart.scales.x.back));
-        },
-        pointerleave: (event) => from === null && event.pointerType !== "touch" && this.point(null),
-        blur: () => this.point(null),
+        left: () => this.point(null),
+        zoomed: (box, across) => this.zoom(across.map(chart.scales.x.back))
+      });
+      fill(svg, {
         dblclick: () => this.zoom(null),
         keydown: (event) => {
           const wanted = asked(event);
@@ -578,8 +601,7 @@ ${said.help}` : said.error);
             this.zoom([Math.max(0, now - half), now + half]);
           }
         }
-      };
-      fill(svg, on);
+      });
     }
     values(chart, t) {
       return [...chart.paths.keys()].flatMap((line) => {

@@ -1,4 +1,4 @@
-// Built by `make bundles` from web/report and web/lib, of sha256 02ee0e2628ceef20561a5647cfc89ea8f987c3efa562ea96fbc89060d254dc8d
+// Built by `make bundles` from web/report and web/lib, of sha256 3ab73f54b2d8d92890bddd6e84ab8c13b09c7cd853c0e3bb80b7bc28718a3414
 (() => {
   // lib/dom.js
   var SVG = "http://www.w3.org/2000/svg";
@@ -280,6 +280,49 @@
     svgEl("line", { x1: x, x2: x, y1: top, y2: top + height }),
     ...dots.map(([cx, cy, fill2]) => svgEl("circle", { cx, cy, r, fill: fill2 }))
   ];
+  var [LEAST, TALL] = [6, 24];
+  function draggable(svg, { boxAt, moved, left, zoomed, both = false }) {
+    const rect = svgEl("rect", { class: "chosen" });
+    let [box, from] = [null, null];
+    const chosen = (event) => {
+      const to = pointOf(svg, event);
+      const ends = (axis, low, size) => [from[axis], to[axis]].map((v) => clamp(v, low, low + size)).sort((p, q) => p - q);
+      const across = ends("x", box.left, box.width);
+      return { across: across[1] - across[0] < LEAST ? null : across, down: both && Math.abs(to.y - from.y) > TALL ? ends("y", box.top, box.height) : null };
+    };
+    const stop = () => {
+      box = null;
+      rect.remove();
+    };
+    fill(svg, {
+      pointerdown: (event) => {
+        moved(event);
+        box = event.pointerType !== "touch" && event.button === 0 ? boxAt(event) : null;
+        if (!box) return;
+        from = pointOf(svg, event);
+        event.preventDefault();
+        svg.setPointerCapture(event.pointerId);
+        svg.focus({ preventScroll: true });
+      },
+      pointermove: (event) => {
+        moved(event);
+        if (!box) return;
+        const { across, down } = chosen(event);
+        const [[a, b], [c, d]] = [across ?? [box.left, box.left + box.width], down ?? [box.top, box.top + box.height]];
+        rect.remove();
+        if (across || down) svg.append(fill(rect, { x: a, y: c, width: b - a, height: d - c }));
+      },
+      pointerup: (event) => {
+        if (!box) return;
+        const [own, { across, down }] = [box, chosen(event)];
+        stop();
+        if (across || down) zoomed(own, across, down);
+      },
+      pointercancel: stop,
+      pointerleave: (event) => box || event.pointerType === "touch" || left(),
+      blur: left
+    });
+  }
   function asked(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return null;
     const far = event.shiftKey ? 0.1 : 0.01;
@@ -339,17 +382,20 @@
       this.block = element.querySelector("script.numbers");
       this.ready = null;
       element.classList.add("answers");
-      const { svg } = this;
-      svg.setAttribute("tabindex", "0");
-      svg.addEventListener("pointermove", (event) => this.moved(event));
-      svg.addEventListener("pointerleave", () => this.dragged || this.group.point(null));
-      svg.addEventListener("pointerdown", (event) => this.pressed(event));
-      svg.addEventListener("pointerup", (event) => this.released(event));
-      svg.addEventListener("pointercancel", () => this.drag(null));
-      svg.addEventListener("dblclick", (event) => this.twice(event));
-      svg.addEventListener("keydown", (event) => this.key(event));
-      svg.addEventListener("focus", () => this.load());
-      svg.addEventListener("blur", () => this.group.point(null));
+      draggable(this.svg, {
+        boxAt: (event) => {
+          const at = this.free && this.place(event);
+          return at ? { ...boxOf(this.head.axes[at.index]), index: at.index } : null;
+        },
+        moved: (event) => this.moved(event),
+        left: () => this.group.point(null),
+        zoomed: ({ index }, across, down) => {
+          const { x, y, ends } = this.scales(index);
+          this.zoom(index, across?.map(x.back), down && [...down.reverse().map(y.back), ends.y[2]], ends.x[2]);
+        },
+        both: true
+      });
+      fill(this.svg, { tabindex: 0, dblclick: (event) => this.twice(event), keydown: (event) => this.key(event), focus: () => this.load() });
     }
     /** Reads the numbers, once. */
     load() {
@@ -439,53 +485,14 @@
     async moved(event) {
       await this.load();
       const at = this.place(event);
-      if (this.dragged) return this.drag(at);
       if (!at) return this.group.point(null);
       this.group.point({ figure: this, index: at.index, x: this.scales(at.index).x.back(at.x), at });
-    }
-    async pressed(event) {
-      await this.load();
-      const at = this.place(event);
-      if (event.pointerType === "touch") return this.moved(event);
-      if (!at || !this.free || event.button !== 0) return;
-      event.preventDefault();
-      this.svg.focus({ preventScroll: true });
-      this.svg.setPointerCapture(event.pointerId);
-      this.dragged = { from: at, rect: svgEl("rect", { class: "chosen" }) };
-      this.svg.append(this.dragged.rect);
-    }
-    /** Shows what would be zoomed to; `null`: nothing is. */
-    drag(at) {
-      if (!this.dragged) return;
-      if (at === null) {
-        this.dragged.rect.remove();
-        this.dragged = null;
-        return;
-      }
-      const { from, rect } = this.dragged;
-      const { left, top, width, height } = boxOf(this.head.axes[from.index]);
-      const between = (values, low, high) => values.map((v) => clamp(v, low, high)).sort((p, q) => p - q);
-      const [a, b] = between([from.x, at.x], left, left + width);
-      const tall = Math.abs(at.y - from.y) > 24;
-      const [c, d] = tall ? between([from.y, at.y], top, top + height) : [top, top + height];
-      Object.assign(this.dragged, { to: [a, b], tall: tall ? [d, c] : null });
-      fill(rect, { x: a, y: c, width: b - a, height: d - c });
-    }
-    released(event) {
-      if (!this.dragged) return;
-      const { from, to, tall } = this.dragged;
-      this.drag(null);
-      if (!to || to[1] - to[0] < 6 && !tall) return;
-      const { x, y, ends } = this.scales(from.index);
-      const wide = to[1] - to[0] < 6 ? null : to.map(x.back);
-      this.zoom(from.index, wide, tall ? [...tall.map(y.back), ends.y[2]] : null, ends.x[2]);
-      this.moved(event);
     }
     /** Shows this part of it: of a figure over time all of the group's, of others this one alone. */
     zoom(index, wide, tall, logarithmic = 0) {
       if (this.time) {
-        if (wide) this.group.view.x = wide;
-        if (tall) this.group.view.y = { ...this.group.view.y, [index]: tall };
+        if (wide) this.group.own.x = wide;
+        if (tall) this.group.own.y = { ...this.group.own.y, [index]: tall };
       } else {
         const every = this.head.axes.map((_, own) => own);
         this.own ??= { x: {}, y: {} };
@@ -665,23 +672,7 @@
     }
     /** What is to be seen: the group's zoom with the page's choices. */
     get view() {
-      const { own, page } = this;
-      return {
-        log: page.log,
-        seeds: page.seeds,
-        get x() {
-          return own.x;
-        },
-        set x(value) {
-          own.x = value;
-        },
-        get y() {
-          return own.y;
-        },
-        set y(value) {
-          own.y = value;
-        }
-      };
+      return { log: this.page.log, seeds: this.page.seeds, ...this.own };
     }
     get zoomed() {
       return Boolean(this.own.x || this.own.y || this.figures.some((figure) => figure.own));
