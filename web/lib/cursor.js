@@ -42,7 +42,7 @@ export function draggable(svg, { boxAt, moved, left, zoomed, both = false }) {
       from = pointOf(svg, event);
       event.preventDefault();
       svg.setPointerCapture(event.pointerId);
-      svg.focus({ preventScroll: true });
+      svg.focus({ preventScroll: true, focusVisible: false });
     },
     pointermove: (event) => {
       moved(event);

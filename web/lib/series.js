@@ -3,9 +3,9 @@
 import { el, svgEl } from "./dom.js";
 
 /** Okabe and Ito (2008), as the project's figures have them: told apart with any kind of colour vision. */
-export const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
+const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
 /** Beyond the sixth a line is told by its dashes. */
-export const DASHES = [null, "7 3", "2 2.5", "8 3 2 3"];
+const DASHES = [null, "7 3", "2 2.5", "8 3 2 3"];
 export const colourOf = (index) => COLOURS[index % COLOURS.length];
 export const dashOf = (index) => DASHES[index % DASHES.length];
 export const lookOf = (index) => ({ colour: colourOf(index), dash: dashOf(Math.floor(index / COLOURS.length)) });

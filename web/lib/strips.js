@@ -50,7 +50,7 @@ export class Strips {
   draw(chart) {
     const { svg, ends, lines, height } = chart;
     const width = widthIn(chart.place);
-    const box = (chart.box = { left: 58, top: 24, width: width - 70, height });
+    const box = (chart.box = { left: 58, top: 24, width: width - 76, height });
     const seen = lines.filter((line) => !line.hidden);
     fill(svg, { viewBox: `0 0 ${width} ${height + 48}`, width, height: height + 48 }).replaceChildren();
     const shade = svgEl("rect", { y: box.top, height, fill: "currentColor", "fill-opacity": 0.07 });

@@ -58,7 +58,7 @@ export class Plots {
     }
     const time = el("span", { class: "time" });
     const rows = panel.lines.map((line) => {
-      const value = el("output", {});
+      const value = el("span", { class: "value" });
       const hide = () => {
         line.hidden = !line.hidden;
         own.setAttribute("aria-pressed", String(!line.hidden));

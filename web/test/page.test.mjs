@@ -293,7 +293,7 @@ test("zoom and cursor are shared, by mouse and by keyboard", async () => {
   await page.keyboard.press("ArrowRight");
   const times = await page.locator("#side-A-show .key .time").allInnerTexts();
   assert.ok(times.filter((t) => /\d s/.test(t)).length >= 3, times.join());
-  assert.match(await page.locator("#side-A-show .key output").first().innerText(), /^\d/);
+  assert.match(await page.locator("#side-A-show .key .value").first().innerText(), /^\d/);
   const along = () => page.locator("#side-A-show .plot > svg").evaluateAll((all) => all.map((own) => [...own.querySelectorAll('.tick[text-anchor="middle"]')].map((tick) => parseFloat(tick.textContent))));
   const whole = await along();
   const narrow = async () => (await along()).every((ticks) => ticks[0] > 0 && ticks.at(-1) < whole[0].at(-1));

@@ -1,4 +1,4 @@
-// Built by `make bundles` from web/explore and web/lib, of sha256 33e9e853b343fc37fcad832c4162f01a6d4a23379b65a3a9b9835063eef88464
+// Built by `make bundles` from web/explore and web/lib, of sha256 94a184f2d679ad9fabc6b82f74b0ba3023aa93770171fa133587551c6c3a653c
 (() => {
   // lib/dom.js
   var SVG = "http://www.w3.org/2000/svg";
@@ -472,7 +472,7 @@ ${said.help}` : said.error);
         from = pointOf(svg, event);
         event.preventDefault();
         svg.setPointerCapture(event.pointerId);
-        svg.focus({ preventScroll: true });
+        svg.focus({ preventScroll: true, focusVisible: false });
       },
       pointermove: (event) => {
         moved(event);
@@ -555,7 +555,7 @@ ${said.help}` : said.error);
     draw(chart) {
       const { svg, ends, lines, height } = chart;
       const width = widthIn(chart.place);
-      const box = chart.box = { left: 58, top: 24, width: width - 70, height };
+      const box = chart.box = { left: 58, top: 24, width: width - 76, height };
       const seen = lines.filter((line) => !line.hidden);
       fill(svg, { viewBox: `0 0 ${width} ${height + 48}`, width, height: height + 48 }).replaceChildren();
       const shade2 = svgEl("rect", { y: box.top, height, fill: "currentColor", "fill-opacity": 0.07 });

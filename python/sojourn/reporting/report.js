@@ -1,4 +1,4 @@
-// Built by `make bundles` from web/report and web/lib, of sha256 3ab73f54b2d8d92890bddd6e84ab8c13b09c7cd853c0e3bb80b7bc28718a3414
+// Built by `make bundles` from web/report and web/lib, of sha256 fa353bd02c80a79041a6024f5f05465aa70819401ee6e21b67c3f624505c0a16
 (() => {
   // lib/dom.js
   var SVG = "http://www.w3.org/2000/svg";
@@ -302,7 +302,7 @@
         from = pointOf(svg, event);
         event.preventDefault();
         svg.setPointerCapture(event.pointerId);
-        svg.focus({ preventScroll: true });
+        svg.focus({ preventScroll: true, focusVisible: false });
       },
       pointermove: (event) => {
         moved(event);
