@@ -185,7 +185,7 @@ console.log(JSON.stringify(await unpack(process.argv[1])));
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["/nope.toml"], "/nope.toml cannot be read"), (["a", "b", "c"], "two experiments, not 3")],
+    [(["/nope.toml"], "cannot read /nope.toml"), (["a", "b", "c"], "two experiments, not 3")],
 )
 def test_the_command_says_what_would_be_right(arguments: list[str], message: str) -> None:
     command = [sys.executable, "-m", "sojourn", "playground", "--print", *arguments]

@@ -73,7 +73,7 @@ export function asked(event) {
   return found;
 }
 
-/** Puts a box beside a point of a picture, on the side where there is room; without content it takes the box away. */
+/** Puts a box next to a point of a picture, on the side where there is room; without content it takes the box away. */
 export function tipAt(place, svg, content, x, y) {
   place.querySelector(":scope > .tip")?.remove();
   if (!content) return;

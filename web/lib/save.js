@@ -1,4 +1,4 @@
-// Files of what is shown: numbers as CSV, pictures as SVG on white paper and as PNG.
+// Files: numbers as CSV, pictures as SVG on white paper and as PNG.
 
 import { button, el, fill, say, svgEl } from "./dom.js";
 

@@ -2,9 +2,9 @@
 
 import { el, svgEl } from "./dom.js";
 
-/** Okabe and Ito (2008), as the project's figures have them: told apart with any kind of colour vision. */
+/** Okabe and Ito (2008), as the project's figures have them: every kind of colour vision tells them apart. */
 const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
-/** Beyond the sixth a line is told by its dashes. */
+/** Dashes distinguish the lines beyond the sixth. */
 const DASHES = [null, "7 3", "2 2.5", "8 3 2 3"];
 export const colourOf = (index) => COLOURS[index % COLOURS.length];
 export const dashOf = (index) => DASHES[index % DASHES.length];
@@ -24,7 +24,7 @@ export function nearest(x, value) {
   return Math.abs(x[at] - value) <= step * 1.01 ? at : null;
 }
 
-/** The points of a line as a path; what is below an axis's floor lies on it, and nothing is drawn where no number is. */
+/** The points of a line as a path; values below an axis's floor lie on it, and a gap is where no number is. */
 export function pathOf(xs, ys, scales, { floor = -Infinity, steps = false } = {}) {
   let path = "";
   let pen = false;

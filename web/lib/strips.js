@@ -27,8 +27,8 @@ export class Strips {
   }
 
   /**
-   * A chart at the end of a place. `lines` are `{name, t, y, colour, dash, hidden}`, `ends` what is shown of the time, s; `top` is
-   * where the scale ends, if not above the values; `events` are `[t, words]`, `window` is an interval to shade; `read` is called
+   * A chart at the end of a place. `lines` are `{name, t, y, colour, dash, hidden}`, `ends` the interval that it shows, s; `top` is
+   * the end of the scale, if not above the values; `events` are `[t, words]`, `window` is an interval to shade; `read` is called
    * with a time and the values there, and stands for the box at the cursor.
    */
   add(place, options) {

@@ -1,4 +1,4 @@
-// Built by `make bundles` from web/explore and web/lib, of sha256 94a184f2d679ad9fabc6b82f74b0ba3023aa93770171fa133587551c6c3a653c
+// Built by `make bundles` from web/explore and web/lib, of sha256 3d4da65a3c053ec152c87e4cf721aed1ac695c4fdb661b010c0209a6e45fc640
 (() => {
   // lib/dom.js
   var SVG = "http://www.w3.org/2000/svg";
@@ -534,8 +534,8 @@ ${said.help}` : said.error);
       Object.assign(this, { zoom, charts: [], at: null });
     }
     /**
-     * A chart at the end of a place. `lines` are `{name, t, y, colour, dash, hidden}`, `ends` what is shown of the time, s; `top` is
-     * where the scale ends, if not above the values; `events` are `[t, words]`, `window` is an interval to shade; `read` is called
+     * A chart at the end of a place. `lines` are `{name, t, y, colour, dash, hidden}`, `ends` the interval that it shows, s; `top` is
+     * the end of the scale, if not above the values; `events` are `[t, words]`, `window` is an interval to shade; `read` is called
      * with a time and the values there, and stands for the box at the cursor.
      */
     add(place2, options) {

@@ -1,4 +1,4 @@
-// Built by `make bundles` from web/report and web/lib, of sha256 fa353bd02c80a79041a6024f5f05465aa70819401ee6e21b67c3f624505c0a16
+// Built by `make bundles` from web/report and web/lib, of sha256 88d543c9e03c3606a5ffc9917e6b78b01dca2a5838ccef14911c6cf02a82610b
 (() => {
   // lib/dom.js
   var SVG = "http://www.w3.org/2000/svg";
