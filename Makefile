@@ -14,7 +14,7 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport CONDA_PREFIX
 
-.PHONY: demo test test-rust test-python test-linux test-live test-cluster web test-web fmt lint bench bench-campaign digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
+.PHONY: demo test test-rust test-python test-linux test-live test-cluster web bundles test-web fmt lint bench bench-campaign digest mutants fuzz soak same-bits dist package semver docs site reports coverage deny msrv validation clean help
 
 help:
 	@echo "make demo   set up, build, run an eighth of the published experiments, print what they say of the claims"
@@ -23,6 +23,7 @@ help:
 	@echo "make test-linux  run what needs a kernel, and build one first if there is none (ten minutes)"
 	@echo "make test-live  run what needs namespaces; says what this machine refuses"
 	@echo "make web    build the playground, one file for a browser: target/web/playground.html (needs Node.js)"
+	@echo "make bundles  build the scripts of reports and of sojourn explore from web/ (needs Node.js)"
 	@echo "make test-web  test it in Chromium, and its bits against the native build's"
 	@echo "make test-cluster  kill commands and Dask's workers at random moments, KILLS times and over RUNS runs, and fill disks: hours"
 	@echo "make lint   run the checks alone: formats, lints, types, spelling, prose, the crates' pages"
@@ -147,13 +148,20 @@ $(BIN)/vale: $(VENV)/.tools
 
 # The playground: one file that needs no network. The module is built for speed; node's packages are those of the lockfile.
 PLAYGROUND := $(TARGET)/web/playground.html
-web: tools
-	@command -v npm >/dev/null || { echo "Node.js is missing (20 or newer, with npm). On Debian and Ubuntu: apt install nodejs npm"; exit 1; }
+web: tools node-packages
 	@rustup target list --installed 2>/dev/null | grep -qx wasm32-unknown-unknown || rustup target add wasm32-unknown-unknown
 	cargo build --quiet -p sojourn-web --profile web --target wasm32-unknown-unknown
-	cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --silent --ignore-scripts; }
 	node web/build.mjs $(TARGET)/wasm32-unknown-unknown/web/sojourn_web.wasm $(PLAYGROUND)
 	cp $(PLAYGROUND) python/sojourn/playground/playground.html
+
+# The scripts of reports and of the explorer, which are part of the repository: a wheel is made without Node.
+bundles: node-packages
+	node web/bundles.mjs
+
+.PHONY: node-packages
+node-packages:
+	@command -v npm >/dev/null || { echo "Node.js is missing (20 or newer, with npm). On Debian and Ubuntu: apt install nodejs npm"; exit 1; }
+	cd web && { [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --no-audit --no-fund --silent --ignore-scripts; }
 
 # The page in Chromium, its lessons against `sojourn run`, and the bits of random and golden runs against the native build's.
 test-web: web $(VENV)/.checked

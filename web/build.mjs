@@ -37,7 +37,7 @@ mkdirSync(dirname(out), { recursive: true });
 const bytes = readFileSync(wasm);
 const module_ = gzipSync(bytes, { level: 9 }).toString("base64");
 const [script, worker, button] = await Promise.all([bundle("main.js"), bundle("worker.js"), bundle("here.js")]);
-const style = readFileSync(join(here, "node_modules/uplot/dist/uPlot.min.css"), "utf8") + readFileSync(join(here, "src/style.css"), "utf8");
+const style = readFileSync(join(here, "src/style.css"), "utf8");
 
 const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 const csp = [

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from sojourn import _core
 
 BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 SCRIPTS = ("run-here.js", "run-here-module.js")
-LESSON = (WEB / "lessons" / "why-aqm.b.toml").read_text()
+LESSON = tomllib.loads((WEB / "lessons" / "why-aqm.toml").read_text(encoding="utf-8"))["b"]
 
 
 def page(block: str, folder: Path) -> Path:

@@ -21,7 +21,12 @@ BUILT = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 MODULE = BUILT / "wasm32-unknown-unknown" / "web" / "sojourn_web.wasm"
 PAGE = BUILT / "web" / "playground.html"
 RANDOM = BUILT / "web" / "random.jsonl"
-LESSONS = sorted((WEB / "lessons").glob("*.toml"))
+LESSONS = {
+    f"{file.stem}.{side}": tomllib.loads(file.read_text(encoding="utf-8"))[side]
+    for file in sorted((WEB / "lessons").glob("*.toml"))
+    for side in "ab"
+}
+"""The experiments of the lessons."""
 MOST_BYTES = 2_000_000
 SCENARIOS = BUILT / "web" / "golden"
 """What the tables of tests/golden are of, as the simulator's own tests write it."""
@@ -104,28 +109,28 @@ def test_cells_of_suites_have_the_recorded_bits(where: str, tmp_path: Path) -> N
 def test_lessons_are_what_sojourn_run_makes_of_them(tmp_path: Path) -> None:
     assert len(LESSONS) == 14
     runs: dict[int, Any] = {}
-    loaded = [_core.load(file.read_text(), file.name) for file in LESSONS]
+    loaded = [_core.load(text, name) for name, text in LESSONS.items()]
     scenarios = [own.scenarios[0] for own in loaded]
     _core.run_many(scenarios, threads=2, on_done=runs.__setitem__)
     # A lesson warns of nothing.
     assert [own.warnings for own in loaded] == [[]] * len(LESSONS)
     cases = [
-        {"label": file.name, "text": file.read_text(), "digests": dict(runs[index].digests())}
-        for index, file in enumerate(LESSONS)
+        {"label": name, "text": text, "digests": dict(runs[index].digests())}
+        for index, (name, text) in enumerate(LESSONS.items())
     ]
     assert compare("node", cases, tmp_path) == {"cases": 14, "ran": 14, "differing": 0}
-    metrics = node("test/measure.mjs", MODULE, *LESSONS)
-    for index, measured in enumerate(json.loads(metrics)):
+    files = [tmp_path / name for name in LESSONS]
+    for file in files:
+        file.write_text(LESSONS[file.name])
+    metrics = node("test/measure.mjs", MODULE, *files)
+    for index, (name, measured) in enumerate(zip(LESSONS, json.loads(metrics), strict=True)):
         for expression, value in measured.items():
-            assert runs[index].measure([expression])[0][0] == pytest.approx(value, rel=1e-15, nan_ok=True), LESSONS[
-                index
-            ]
+            assert runs[index].measure([expression])[0][0] == pytest.approx(value, rel=1e-15, nan_ok=True), name
 
 
 def lesson(name: str, *expressions: str) -> list[float]:
     runs: list[Any] = []
-    text = (WEB / "lessons" / f"{name}.toml").read_text()
-    _core.run_many(_core.load(text, name).scenarios, on_done=lambda _, run: runs.append(run))
+    _core.run_many(_core.load(LESSONS[name], name).scenarios, on_done=lambda _, run: runs.append(run))
     return [value for value, _ in runs[0].measure(list(expressions))]
 
 
@@ -167,20 +172,20 @@ def test_the_page_is_small_and_trusts_nothing() -> None:
 
 @needs_node
 def test_an_address_of_the_command_opens_in_the_page() -> None:
-    text = LESSONS[0].read_text()
+    text = LESSONS["bbr.a"]
     state = json.loads(node("--input-type=module", "-e", _UNPACK, playground.fragment(text, "é")))
     assert state == {"a": {"text": text, "run": 0}, "b": {"text": "é", "run": 0}, "lesson": ""}
 
 
 _UNPACK = """
-import { unpack } from "./src/address.js";
+import { unpack } from "./lib/address.js";
 console.log(JSON.stringify(await unpack(process.argv[1])));
 """
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [(["/nope.toml"], "/nope.toml cannot be read"), (["a", "b", "c"], "two experiments, not 3")],
+    [(["/nope.toml"], "cannot read /nope.toml"), (["a", "b", "c"], "two experiments, not 3")],
 )
 def test_the_command_says_what_would_be_right(arguments: list[str], message: str) -> None:
     command = [sys.executable, "-m", "sojourn", "playground", "--print", *arguments]

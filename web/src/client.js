@@ -1,5 +1,13 @@
 // The page's side of a worker: the last run that was asked for is the one that is answered.
 
+import { bytesOf } from "../lib/address.js";
+
+/** The module of a page, which has it packed. */
+export async function compiled(packed) {
+  const stream = new Blob([bytesOf(packed)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return WebAssembly.compile(await new Response(stream).arrayBuffer());
+}
+
 /** A worker that says nothing for this long while it is asked for something is ended and begun anew, ms. */
 const PATIENCE = 20_000;
 

@@ -1,8 +1,8 @@
 // The controls: each shows one thing of the text and changes it there. What the text says in a way that a control cannot show
 // leaves it disabled, with a word why. Choices come from the tables of the build.
 
+import { button, el, select } from "../lib/dom.js";
 import { disciplineControl } from "./discipline.js";
-import { el } from "./dom.js";
 import { field } from "./field.js";
 import { byAxes, read } from "./text.js";
 
@@ -81,16 +81,21 @@ export class Controls {
     );
   }
 
+  /** The button that takes one of a section's tables away. */
+  remove(section, index, name) {
+    return button("Remove", () => this.page.edit({ kind: "remove", section, list: true, index }), { class: "quiet", "aria-label": `Remove the ${section} ${name}` });
+  }
+
   flows(doc) {
     const cards = (doc.flow ?? []).map((flow, index) => this.flow(flow, index));
-    const kind = el("select", { "aria-label": "Kind of the new flow", id: "new-flow" }, ...Object.entries(KINDS).map(([key, { word }]) => el("option", { value: key }, word)));
+    const kind = select(Object.entries(KINDS).map(([key, { word }]) => [key, word]), null, "tcp", { "aria-label": "Kind of the new flow", id: "new-flow" });
     const add = () => {
       const own = KINDS[kind.value];
       const names = new Set((read(this.page.text())?.flow ?? []).map((f) => f.name));
       const tcp = kind.value === "tcp" ? { cc: "cubic" } : {};
       this.page.edit({ kind: "add", section: "flow", list: true, table: { name: unused(names, kind.value.replace("_", "-")), ...tcp, ...own.table } });
     };
-    return el("fieldset", {}, el("legend", {}, "Flows"), ...cards, el("div", { class: "row" }, kind, el("button", { type: "button", id: "add-flow", onclick: add }, "Add a flow")));
+    return el("fieldset", {}, el("legend", {}, "Flows"), ...cards, el("div", { class: "row" }, kind, button("Add a flow", add, { id: "add-flow" })));
   }
 
   flow(flow, index) {
@@ -100,22 +105,21 @@ export class Controls {
     const id = (key) => `flow-${index}-${key}`;
     const fields = [];
     if (kind === "tcp") {
-      const controls = this.choices.controls.map((c) => ({ value: c.name, title: c.summary }));
+      const controls = this.choices.controls.map((c) => [c.name, c.name, c.summary]);
       fields.push(this.field({ ...at, key: "cc", label: "Control", kind: "choice", values: controls, preset: "cubic", id: id("cc") }));
-      fields.push(this.field({ ...at, key: "ecn", label: "ECN", kind: "choice", values: ECN.map((value) => ({ value })), preset: "default", id: id("ecn") }));
+      fields.push(this.field({ ...at, key: "ecn", label: "ECN", kind: "choice", values: ECN.map((value) => [value]), preset: "default", id: id("ecn") }));
     }
     if (kind === "udp") fields.push(this.field({ ...at, key: "udp", inner: "rate", label: "Rate", kind: "rate", least: 1e4, most: 1e9, id: id("rate") }));
     fields.push(this.field({ ...at, key: "start", label: "Start", kind: "words", placeholder: "0s", id: id("start") }));
     fields.push(this.field({ ...at, key: "stop", label: "Stop", kind: "words", placeholder: "the end", id: id("stop") }));
     fields.push(this.field({ ...at, key: "rtt", label: "Own RTT", kind: "words", placeholder: "the path's", id: id("rtt") }));
     fields.push(this.field({ ...at, key: "count", label: "How many", kind: "number", placeholder: "1", least: 1, id: id("count") }));
-    fields.push(this.field({ ...at, key: "direction", label: "Direction", kind: "choice", values: [{ value: "down" }, { value: "up" }], preset: "down", id: id("direction") }));
-    const remove = el("button", { type: "button", class: "quiet", "aria-label": `Remove the flow ${name}`, onclick: () => this.page.edit({ kind: "remove", section: "flow", list: true, index }) }, "Remove");
+    fields.push(this.field({ ...at, key: "direction", label: "Direction", kind: "choice", values: [["down"], ["up"]], preset: "down", id: id("direction") }));
     const [first, second, ...rest] = fields;
     return el(
       "div",
       { class: "card" },
-      el("div", { class: "card-head" }, el("strong", {}, name), el("span", { class: "kind" }, KINDS[kind]?.word ?? kind), remove),
+      el("div", { class: "card-head" }, el("strong", {}, name), el("span", { class: "kind" }, KINDS[kind]?.word ?? kind), this.remove("flow", index, name)),
       first,
       second,
       el("details", {}, el("summary", {}, `More of ${name}`), ...rest),
@@ -132,17 +136,16 @@ export class Controls {
       const others = Object.keys(event).filter((key) => !["name", "at", "hop", "rate", "rtt"].includes(key));
       if (others.length) fields.push(el("p", { class: "why" }, `${others.join(", ")}: in the text`));
       const name = String(event.name ?? index + 1);
-      const remove = el("button", { type: "button", class: "quiet", "aria-label": `Remove the event ${name}`, onclick: () => this.page.edit({ kind: "remove", section: "event", list: true, index }) }, "Remove");
-      return el("div", { class: "card" }, el("div", { class: "card-head" }, el("strong", {}, name), remove), ...fields);
+      return el("div", { class: "card" }, el("div", { class: "card-head" }, el("strong", {}, name), this.remove("event", index, name)), ...fields);
     });
-    const what = el("select", { "aria-label": "What the new event changes", id: "new-event" }, el("option", { value: "rate" }, "Change of the rate"), el("option", { value: "rtt" }, "Change of the RTT"));
+    const what = select([["rate", "Change of the rate"], ["rtt", "Change of the RTT"]], null, "rate", { "aria-label": "What the new event changes", id: "new-event" });
     const add = () => {
       const now = read(this.page.text()) ?? {};
       const names = new Set((now.event ?? []).map((e) => e.name));
       const setting = what.value === "rate" ? { rate: "10mbit" } : { rtt: "80ms" };
       this.page.edit({ kind: "add", section: "event", list: true, table: { name: unused(names, `${what.value}-step`), at: "15s", hop: now.hop?.[0]?.name ?? "bottleneck", ...setting } });
     };
-    return el("fieldset", {}, el("legend", {}, "Events"), ...cards, el("div", { class: "row" }, what, el("button", { type: "button", id: "add-event", onclick: add }, "Add an event")));
+    return el("fieldset", {}, el("legend", {}, "Events"), ...cards, el("div", { class: "row" }, what, button("Add an event", add, { id: "add-event" })));
   }
 
   length() {

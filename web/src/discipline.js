@@ -1,7 +1,7 @@
 // The queue discipline: its name, its buffer as a multiple of the bandwidth-delay product, each of its options with the default
 // of the stack, and its words as tc has them.
 
-import { el } from "./dom.js";
+import { el, select } from "../lib/dom.js";
 import { whyNot } from "./field.js";
 import { readWords, writeWords } from "./words.js";
 
@@ -15,12 +15,12 @@ const LIMIT = "limit";
 export function disciplineControl({ choices, edit }) {
   const disciplines = choices.disciplines;
   const rank = (d) => (COMMON.includes(d.name) ? COMMON.indexOf(d.name) : COMMON.length);
-  const menu = el("select", { id: "discipline", "aria-describedby": "discipline-why", onchange: () => put(menu.value, new Map()) });
-  for (const d of [...disciplines].sort((a, b) => rank(a) - rank(b))) menu.append(el("option", { value: d.name, title: d.summary }, d.name));
-  const words = el("input", { id: "discipline-words", type: "text", spellcheck: "false", autocomplete: "off", onchange: () => set(words.value.trim() || undefined) });
+  const sorted = [...disciplines].sort((a, b) => rank(a) - rank(b)).map((d) => [d.name, d.name, d.summary]);
+  const menu = select(sorted, (name) => put(name, new Map()), undefined, { id: "discipline", "aria-describedby": "discipline-why" });
+  const words = el("input", { id: "discipline-words", type: "text", spellcheck: "false", autocomplete: "off", change: () => set(words.value.trim() || undefined) });
   const why = el("span", { class: "why", id: "discipline-why" });
   const summary = el("p", { class: "summary" });
-  const buffer = el("input", { id: "buffer", type: "range", min: "0", max: String(STEPS), oninput: () => putBuffer() });
+  const buffer = el("input", { id: "buffer", type: "range", min: "0", max: String(STEPS), input: () => putBuffer() });
   const bufferWords = el("output", { for: "buffer" });
   const bufferRow = el("div", { class: "field with-slider" }, el("label", { for: "buffer" }, "Buffer"), buffer, bufferWords);
   const options = el("div", { class: "options" });
@@ -52,8 +52,8 @@ export function disciplineControl({ choices, edit }) {
         put(now.name, own);
       };
       const input = flag
-        ? el("select", { id, onchange: change }, el("option", { value: "" }, `default${preset ? ` (${preset})` : ""}`), el("option", { value: "on" }, option.name), option.off ? el("option", { value: "off" }, option.off) : null)
-        : el("input", { id, type: "text", placeholder: preset || option.values.map((v) => v.kind).join(" "), spellcheck: "false", autocomplete: "off", onchange: change });
+        ? select([["", `default${preset ? ` (${preset})` : ""}`], ["on", option.name], ...(option.off ? [["off", option.off]] : [])], change, "", { id })
+        : el("input", { id, type: "text", placeholder: preset || option.values.map((v) => v.kind).join(" "), spellcheck: "false", autocomplete: "off", change });
       input.dataset.option = option.name;
       return el("div", { class: "field" }, el("label", { for: id, title: option.doc }, option.name), input);
     });

@@ -1,7 +1,7 @@
 // One field: a label, an input (a slider beside it for rates and times), and why it cannot be used where it cannot.
 
-import { el } from "./dom.js";
-import * as quantity from "./quantity.js";
+import { el, select } from "../lib/dom.js";
+import * as quantity from "../lib/quantity.js";
 
 const QUANTITIES = {
   rate: { parse: quantity.rate, words: quantity.rateWords },
@@ -43,7 +43,7 @@ export function field({ label, kind, section, list, index = 0, key, inner, id, l
   const attributes = { id, "aria-describedby": `${id}-why` };
   const input =
     kind === "choice"
-      ? el("select", { ...attributes, onchange: () => put(input.value === preset ? undefined : input.value) })
+      ? select(values, (value) => put(value === preset ? undefined : value), preset, attributes)
       : el("input", {
           ...attributes,
           type: kind === "number" ? "number" : "text",
@@ -52,9 +52,8 @@ export function field({ label, kind, section, list, index = 0, key, inner, id, l
           placeholder,
           spellcheck: "false",
           autocomplete: "off",
-          onchange: () => put(input.value.trim() === "" ? undefined : kind === "number" ? Number(input.value) : input.value.trim()),
+          change: () => put(input.value.trim() === "" ? undefined : kind === "number" ? Number(input.value) : input.value.trim()),
         });
-  for (const { value, title } of values ?? []) input.append(el("option", { value, title }, value));
   const slider = units
     ? el("input", {
         type: "range",
@@ -62,7 +61,7 @@ export function field({ label, kind, section, list, index = 0, key, inner, id, l
         max: String(STEPS),
         id: `${id}-slider`,
         "aria-label": `${label}, slider`,
-        oninput: () => {
+        input: () => {
           const value = least * (most / least) ** (Number(slider.value) / STEPS);
           input.value = units.words(value);
           slider.setAttribute("aria-valuetext", input.value);

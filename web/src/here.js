@@ -1,8 +1,8 @@
 // "Run it here": a button below a figure of the site. The page's own simulator runs what the site's build ran and compares
 // each table, bit for bit. The simulator is in a script of its own, which the first press loads: from a disk, too.
 
-import { Client } from "./client.js";
-import { el } from "./dom.js";
+import { button, el, select } from "../lib/dom.js";
+import { Client, compiled } from "./client.js";
 import { results } from "./results.js";
 
 const base = typeof document === "undefined" ? null : new URL(".", document.currentScript.src);
@@ -13,9 +13,7 @@ function simulator() {
   loaded ??= new Promise((resolve, reject) => {
     globalThis.sojournModule = async ({ wasm, worker }) => {
       try {
-        const packed = Uint8Array.from(atob(wasm), (c) => c.charCodeAt(0));
-        const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-        const module = await WebAssembly.compile(await new Response(stream).arrayBuffer());
+        const module = await compiled(wasm);
         const address = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
         // On pages from a disk the theme's search has a Worker of its own, which is a frame (assets/iframe-worker.js).
         const Own = globalThis.NativeWorker ?? Worker;
@@ -24,8 +22,8 @@ function simulator() {
         reject(error);
       }
     };
-    const onerror = () => reject(new Error("the simulator could not be loaded"));
-    document.head.append(el("script", { src: new URL("run-here-module.js", base).href, onerror }));
+    const error = () => reject(new Error("the simulator could not be loaded"));
+    document.head.append(el("script", { src: new URL("run-here-module.js", base).href, error }));
   });
   loaded.catch(() => (loaded = null));
   return loaded;
@@ -41,17 +39,12 @@ export function compared(expected, found, version) {
 
 function attach(place) {
   const { version, playground, traces, runs } = JSON.parse(place.dataset.runs);
-  const button = el("button", { type: "button", class: "md-button" }, "Run it here");
-  const choice = el("select", { "aria-label": "The run" }, ...runs.map(({ name }, at) => el("option", { value: String(at) }, name)));
+  const choice = select(runs.map(({ name }, at) => [at, name]), null, 0, { "aria-label": "The run" });
   const status = el("p", { role: "status", class: "run-here-status" });
   const output = el("div", { class: "run-here-output" });
-  const row = el("p", { class: "run-here-row" }, button, runs.length > 1 ? choice : null);
-  if (playground) row.append(el("a", { href: new URL(playground, base).href, target: "_blank" }, "Open in the playground"));
-  place.append(row, status, output);
-
-  button.onclick = async () => {
+  const go = async () => {
     const own = runs[Number(choice.value) || 0];
-    button.disabled = true;
+    start.disabled = true;
     output.replaceChildren();
     status.className = "run-here-status";
     status.textContent = "Loading the simulator …";
@@ -61,7 +54,7 @@ function attach(place) {
       await client.ready;
     } catch (error) {
       status.textContent = `It does not run here: ${error.message}.`;
-      button.disabled = false;
+      start.disabled = false;
       return;
     }
     const scenario = own.traces.length ? { ...own.scenario, traces: own.traces.map((at) => traces[at]) } : own.scenario;
@@ -71,7 +64,7 @@ function attach(place) {
         return;
       }
       if (said.kind === "read") return;
-      button.disabled = false;
+      start.disabled = false;
       if (said.kind !== "done") {
         const why = said.errors?.map(({ message }) => message).join("; ") ?? said.message ?? "another run began";
         status.textContent = `It does not run here: ${why}.`;
@@ -83,6 +76,10 @@ function attach(place) {
       output.append(...results([{ letter: "A", result: said.result }]));
     });
   };
+  const start = button("Run it here", go, { class: "md-button" });
+  const row = el("p", { class: "run-here-row" }, start, runs.length > 1 ? choice : null);
+  if (playground) row.append(el("a", { href: new URL(playground, base).href, target: "_blank" }, "Open in the playground"));
+  place.append(row, status, output);
 }
 
 if (typeof document !== "undefined") {

@@ -1,19 +1,17 @@
 // The page: two sides, each a text, a worker and plots; what edits the one that is chosen; and the address, which has it all.
 
-import { pack, unpack } from "./address.js";
-import { Client } from "./client.js";
+import { pack, unpack } from "../lib/address.js";
+import { copy } from "../lib/copy.js";
+import { byId, colours, el } from "../lib/dom.js";
+import { png, save, svgText } from "../lib/save.js";
+import { Client, compiled } from "./client.js";
 import { Controls } from "./controls.js";
-import { byId, el } from "./dom.js";
 import { LESSONS } from "./lessons.js";
 import { mistakes } from "./mistakes.js";
-import { panels } from "./panels.js";
 import { zoomTo } from "./plots.js";
-import { results } from "./results.js";
-import { csv, save } from "./save.js";
+import { csv, results } from "./results.js";
 import { Side } from "./side.js";
-import { png, svg } from "./svg.js";
 import { edited } from "./text.js";
-import { theme } from "./theme.js";
 
 const START = `[experiment]
 name     = "playground"
@@ -35,12 +33,6 @@ name  = "bbr"
 cc    = "bbr"
 start = "10s"
 `;
-
-async function compiled() {
-  const packed = Uint8Array.from(atob(byId("wasm").textContent), (c) => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return WebAssembly.compile(await new Response(stream).arrayBuffer());
-}
 
 const worker = URL.createObjectURL(new Blob([byId("worker").textContent], { type: "text/javascript" }));
 
@@ -186,18 +178,13 @@ class Page {
   }
 
   async copy(text, what) {
-    try {
-      await navigator.clipboard.writeText(text);
-      this.notice(`${what} is in the clipboard.`);
-    } catch {
-      this.notice(`The browser does not let this page copy. ${what}: ${text}`);
-    }
+    this.notice((await copy(text)) ? `${what} is in the clipboard.` : `The browser does not let this page copy. ${what}: ${text}`);
   }
 
   picture() {
-    const two = this.used.filter((side) => side.result);
-    const all = two.flatMap((side) => panels(side.result).map((p) => ({ ...p, title: two.length > 1 ? `${side.letter}: ${p.title}` : p.title })));
-    return svg(two.map((side) => side.result.id).join("  |  "), all);
+    const ready = this.used.filter((side) => side.result);
+    const pictures = ready.flatMap((side) => side.plots.pictures(ready.length > 1 ? `${side.letter}: ` : ""));
+    return svgText(pictures, ready.map((side) => side.result.id).join("  |  "));
   }
 
   listen() {
@@ -254,13 +241,13 @@ class Page {
       byId("printed").replaceChildren(...this.used.flatMap((side) => [el("h2", {}, this.used.length > 1 ? `Experiment ${side.letter}` : "Experiment"), el("pre", {}, side.text)])),
     );
     addEventListener("afterprint", () => byId("printed").replaceChildren());
-    theme(byId("theme"), () => this.used.forEach((side) => side.plots.redraw()));
+    byId("project").after(colours());
   }
 }
 
 async function begin() {
   try {
-    const page = new Page(await compiled());
+    const page = new Page(await compiled(byId("wasm").textContent));
     page.listen();
     await page.start();
     document.documentElement.dataset.ready = "yes";

@@ -1,6 +1,6 @@
 // What is wrong with the text, in the language's own words, at its place.
 
-import { el } from "./dom.js";
+import { button, el } from "../lib/dom.js";
 
 function one(own, text, kind) {
   const parts = [el("p", {}, el("strong", {}, kind), " ", own.message)];
@@ -12,7 +12,7 @@ function one(own, text, kind) {
       text.setSelectionRange(start, start + Math.max(1, own.to - own.from));
     };
     const mark = `${own.source}\n${" ".repeat(Math.max(own.column - 1, 0))}${"^".repeat(Math.max(1, Math.min(own.to - own.from, 60)))}`;
-    parts.push(el("pre", { "aria-hidden": "true" }, mark), el("p", {}, el("button", { type: "button", onclick: go }, `Line ${own.line}, column ${own.column}`)));
+    parts.push(el("pre", { "aria-hidden": "true" }, mark), el("p", {}, button(`Line ${own.line}, column ${own.column}`, go)));
   }
   if (own.help) parts.push(el("p", {}, own.help));
   return el("div", { class: `mistake ${kind.toLowerCase()}` }, ...parts);

@@ -1,10 +1,8 @@
-// What the plots show: from a run's tables to panels of series over one time axis. Shared by the plots, the SVG and the labels
-// for screen readers.
+// What the plots show: from a run's tables to panels of lines over one time axis, and in words.
 
-/** Okabe and Ito (2008), as the project's figures have them: told apart with any kind of colour vision. */
-export const COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"];
-/** Beyond the sixth a line is told by its dashes. */
-export const DASHES = [[], [6, 3], [2, 2], [6, 2, 1, 2]];
+import { digits } from "../lib/quantity.js";
+import { lookOf } from "../lib/series.js";
+
 /** More lines than these are not drawn: the first are. */
 const MOST_LINES = 12;
 
@@ -41,7 +39,7 @@ const waits = ({ values }) => values.some((v) => v > WAITS);
 const counts = ({ values }) => values.some((v) => v > 0);
 const short = (name) => name.replace(/\.qdisc\b/, "");
 
-/** The panels of a run: title, unit, times and lines, each of which has a name, its values, a colour and dashes. */
+/** The panels of a run: title, unit, times and lines, each of which has a name, times, values, a colour and dashes. */
 export function panels(result) {
   const { flows, queues } = result.tables;
   const of = (lines, keep) => ({ ...lines, lines: lines.lines.filter(keep) });
@@ -58,25 +56,23 @@ export function panels(result) {
   for (const panel of all) {
     panel.lines = panel.lines.slice(0, MOST_LINES).map((line, index) => {
       const place = panel.queues ? index : Math.max(order.indexOf(line.name), 0);
-      const dash = DASHES[Math.floor(place / COLOURS.length) % DASHES.length];
-      return { ...line, name: short(line.name), colour: COLOURS[place % COLOURS.length], dash };
+      return { name: short(line.name), t: panel.t, y: line.values, ...lookOf(place) };
     });
   }
   // One axis of time for all of them.
   const end = all.reduce((end, panel) => Math.max(end, panel.t.at(-1) ?? 0), 0);
-  const most = (lines) => lines.reduce((m, { values }) => values.reduce((a, v) => (v > a ? v : a), m), 0);
+  const most = (lines) => lines.reduce((m, { y }) => y.reduce((a, v) => (v > a ? v : a), m), 0);
   return all.map((panel) => ({ ...panel, end, most: most(panel.lines) }));
 }
 
 /** A panel in words, for who does not see it. */
 export function inWords(panel) {
   if (!panel.lines.length) return `${panel.title}: nothing to show.`;
-  const told = panel.lines.map(({ name, values }) => {
-    const own = values.filter((v) => v !== null);
-    const number = (v) => Number(v.toPrecision(3));
+  const told = panel.lines.map(({ name, y }) => {
+    const own = y.filter((v) => v !== null);
     const mean = own.reduce((a, b) => a + b, 0) / own.length;
     const [least, most] = own.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
-    return `${name}: ${number(least)} to ${number(most)}, mean ${number(mean)}`;
+    return `${name}: ${digits(least)} to ${digits(most)}, mean ${digits(mean)}`;
   });
   return `${panel.title} in ${panel.unit} over ${Math.round(panel.end)} seconds. ${told.join("; ")}.`;
 }

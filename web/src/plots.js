@@ -1,168 +1,90 @@
 // The plots of a page: one column a side, one panel a quantity; a cursor and a zoom that all of them share.
 
-import uPlot from "uplot";
-import { el } from "./dom.js";
+import { button, el } from "../lib/dom.js";
+import { digits } from "../lib/quantity.js";
+import { dashed } from "../lib/series.js";
+import { Strips } from "../lib/strips.js";
 import { inWords, panels } from "./panels.js";
 
-const SYNC = uPlot.sync("time");
-const HEIGHT = 150;
-
-/** The largest value of each panel, by its title, of both sides: they have one scale, so that they can be compared. */
-const most = new Map();
-
-/** Where the scale of a panel ends. */
-const top = (title) => (most.get(title) || 1) * 1.05;
+const HEIGHT = 120;
+/** Room above the largest value. */
+const ROOM = 1.05;
 
 /** Every plot that is on the page. */
-const shown = new Set();
+const strips = new Strips(zoomTo);
 /** The columns, one a side. */
 const sides = new Set();
 let zoom = null;
-let zooming = false;
 
-/** Shows this interval of time in every plot; null: all of it. */
+/** Shows this interval of time in every plot; null is all of it. */
 export function zoomTo(interval) {
   zoom = interval;
-  zooming = true;
-  for (const plot of shown) {
-    plot.setScale("x", zoom ?? { min: 0, max: plot.end });
-  }
-  zooming = false;
+  strips.point(null);
+  for (const chart of strips.charts) strips.draw(Object.assign(chart, { ends: shown(chart.end) }));
 }
 
-const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const shown = (end) => (zoom ? [zoom[0], Math.min(zoom[1], end)] : [0, end]);
 
-function options(panel, width) {
-  const axis = { stroke: style("--muted"), grid: { stroke: style("--grid"), width: 1 }, ticks: { stroke: style("--grid"), width: 1 } };
-  return {
-    width,
-    height: HEIGHT,
-    cursor: { sync: { key: SYNC.key, setSeries: false }, drag: { x: true, y: false, setScale: true }, focus: { prox: 16 } },
-    legend: { live: true },
-    scales: { x: { time: false, min: 0, max: panel.end }, y: { range: () => [0, top(panel.title)] } },
-    axes: [
-      { ...axis, size: 30, values: (_, ticks) => ticks.map((t) => `${t} s`) },
-      { ...axis, size: 56, values: (_, ticks) => ticks.map((v) => (v >= 1e4 ? `${v / 1e3}k` : String(v))) },
-    ],
-    series: [
-      { label: "Time", value: (_, v) => (v === null ? "–" : `${v.toFixed(2)} s`) },
-      ...panel.lines.map(({ name, colour, dash }) => ({
-        label: name,
-        stroke: colour,
-        width: 1.5,
-        dash,
-        spanGaps: false,
-        points: { show: false },
-        value: (_, v) => (v === null ? "–" : `${Number(v.toPrecision(3))}`),
-      })),
-    ],
-    hooks: {
-      setScale: [
-        (plot, key) => {
-          if (key === "y") plot.root.dataset.top = String(plot.scales.y.max);
-          if (key !== "x" || zooming || plot.status !== 1 || plot.end === undefined) return;
-          const { min, max } = plot.scales.x;
-          zoomTo(min <= 0 && max >= plot.end ? null : { min: Math.max(min, 0), max: Math.min(max, plot.end) });
-        },
-      ],
-    },
-  };
-}
-
-/** Arrow keys move the cursor, plus and minus zoom, 0 shows all. */
-function keys(plot, event) {
-  const t = plot.data[0];
-  const { min, max } = plot.scales.x;
-  const at = plot.cursor.idx ?? plot.valToIdx(min);
-  const step = Math.max(1, Math.round((plot.valToIdx(max) - plot.valToIdx(min)) / 100));
-  const middle = t[at];
-  const around = (factor) => {
-    const half = ((max - min) * factor) / 2;
-    zoomTo({ min: Math.max(0, middle - half), max: Math.min(plot.end, middle + half) });
-  };
-  const moves = { ArrowLeft: -step, ArrowRight: step };
-  if (event.key in moves) {
-    const to = Math.min(Math.max(at + moves[event.key], 0), t.length - 1);
-    plot.setCursor({ left: plot.valToPos(t[to], "x"), top: plot.over.clientHeight / 2 }, true, true);
-  } else if (event.key === "+") around(0.5);
-  else if (event.key === "-") around(2);
-  else if (event.key === "0") zoomTo(null);
-  else return;
-  event.preventDefault();
-}
+/** Where the scale of a panel ends: above what both sides have, so that they can be compared. */
+const top = (title) => ROOM * Math.max(...[...sides].flatMap(({ all }) => all.filter((own) => own.title === title).map((own) => own.most))) || ROOM;
 
 export class Plots {
   /** @param {HTMLElement} place */
   constructor(place, side) {
-    Object.assign(this, { place, side, own: [], result: null, all: [] });
+    Object.assign(this, { place, side, own: [], all: [] });
     sides.add(this);
-    new ResizeObserver(() => this.resize()).observe(place);
+    let width = 0;
+    new ResizeObserver(() => {
+      if (width !== (width = place.clientWidth)) this.redraw();
+    }).observe(place);
   }
 
-  /** Draws a run in place of the one before. */
+  /** Draws a run in place of the one before; nothing of none. */
   show(result) {
-    this.result = result;
-    this.all = panels(result);
-    this.draw();
-    for (const other of sides) if (other !== this) other.rescale();
-  }
-
-  /** Takes the scales anew, which ask for the largest values. */
-  rescale() {
-    most.clear();
-    for (const { all } of sides) for (const panel of all) most.set(panel.title, Math.max(most.get(panel.title) ?? 0, panel.most));
-    for (const plot of this.own) plot.setScale("y", { min: 0, max: top(plot.title) });
-  }
-
-  /** Nothing is shown any more. */
-  empty() {
-    Object.assign(this, { result: null, all: [] });
-    this.clear();
-    for (const other of sides) other.rescale();
-  }
-
-  draw() {
-    this.rescale();
-    this.clear();
-    for (const panel of this.all) {
-      const box = el("div", { class: "plot", tabindex: "0", role: "group", "aria-label": `${this.side}. ${inWords(panel)} Arrow keys move the cursor, plus and minus zoom, 0 shows all.` });
-      const figure = el("figure", {}, el("figcaption", {}, `${panel.title} `, el("span", { class: "unit" }, panel.unit)), box);
-      this.place.append(figure);
-      if (!panel.lines.length) {
-        box.append(el("p", { class: "nothing" }, panel.title === "Marks and drops" ? "No packet was marked or dropped." : "Nothing to show."));
-        continue;
-      }
-      const plot = new uPlot(options(panel, this.width()), [panel.t, ...panel.lines.map((l) => l.values)], box);
-      Object.assign(plot, { end: panel.end, title: panel.title });
-      plot.root.setAttribute("aria-hidden", "true");
-      box.addEventListener("keydown", (event) => keys(plot, event));
-      SYNC.sub(plot);
-      shown.add(plot);
-      this.own.push(plot);
-    }
-    if (zoom) zoomTo(zoom);
-  }
-
-  /** As it is, in the colours of the page as they are now. */
-  redraw() {
-    if (this.result) this.show(this.result);
-  }
-
-  clear() {
-    for (const plot of this.own) {
-      SYNC.unsub(plot);
-      shown.delete(plot);
-      plot.destroy();
-    }
-    this.own = [];
+    this.all = result ? panels(result) : [];
+    strips.drop(this.own);
     this.place.replaceChildren();
+    this.own = this.all.flatMap((panel) => this.panel(panel));
+    for (const other of sides) if (other !== this) other.redraw();
   }
 
-  width() {
-    return Math.max(240, this.place.clientWidth - 2);
+  panel(panel) {
+    const place = el("figure", { class: "plot" });
+    this.place.append(place);
+    const title = `${panel.title} (${panel.unit})`;
+    if (!panel.lines.length) {
+      place.append(el("figcaption", {}, title), el("p", { class: "nothing" }, panel.title === "Marks and drops" ? "No packet was marked or dropped." : "Nothing to show."));
+      return [];
+    }
+    const time = el("span", { class: "time" });
+    const rows = panel.lines.map((line) => {
+      const value = el("span", { class: "value" });
+      const hide = () => {
+        line.hidden = !line.hidden;
+        own.setAttribute("aria-pressed", String(!line.hidden));
+        strips.draw(chart);
+      };
+      const own = button([dashed(line.colour, line.dash), line.name], hide, { class: "quiet", "aria-pressed": "true", title: "Hide or show this line" });
+      return { line, value, item: el("li", {}, own, value) };
+    });
+    /** The values at the cursor stand in the key. */
+    const read = (t, values) => {
+      time.textContent = t === null ? "" : `${t.toFixed(2)} s`;
+      for (const { line, value } of rows) value.textContent = t === null ? "" : digits(values.find((own) => own.line === line)?.value);
+    };
+    const words = `${this.side}. ${inWords(panel)}`;
+    const chart = strips.add(place, { title, name: panel.title, unit: panel.unit, lines: panel.lines, end: panel.end, ends: shown(panel.end), top: top(panel.title), height: HEIGHT, words, read });
+    place.append(el("ul", { class: "key" }, ...rows.map(({ item }) => item), el("li", {}, time)));
+    return [chart];
   }
 
-  resize() {
-    for (const plot of this.own) plot.setSize({ width: this.width(), height: HEIGHT });
+  /** The pictures with what their colours are; each title begins with these words. */
+  pictures(before) {
+    return this.own.map(({ svg, lines }) => ({ svg, before, key: lines.filter((line) => !line.hidden).map(({ name, colour, dash }) => [name, colour, dash]) }));
+  }
+
+  /** As it is, in the width and by the scales that it has now. */
+  redraw() {
+    for (const chart of this.own) strips.draw(Object.assign(chart, { top: top(chart.name) }));
   }
 }

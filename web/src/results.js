@@ -1,7 +1,9 @@
-// The table of results: the summary that `sojourn run` prints, for one side or both.
+// The table of results, the summary that `sojourn run` prints, for one side or both; and a run's tables as CSV.
 
-import { el } from "./dom.js";
-import { show } from "./quantity.js";
+import { el } from "../lib/dom.js";
+import { show } from "../lib/quantity.js";
+import { csvOf } from "../lib/save.js";
+import { tableOf } from "../lib/table.js";
 
 const FLOWS = [
   ["goodput_bps", "Goodput", "bit/s"],
@@ -20,11 +22,8 @@ const QUEUES = [
 ];
 
 function table(caption, name, columns, rows) {
-  const head = el("tr", {}, ...[["", name], ...columns].map(([, title]) => el("th", { scope: "col" }, title)));
-  const body = rows.map(({ who, own }) =>
-    el("tr", {}, el("th", { scope: "row" }, who), ...columns.map(([key, , unit]) => el("td", {}, show(own[key], unit)))),
-  );
-  const inner = el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body));
+  const body = rows.map(({ who, own }) => [el("th", { scope: "row" }, who), ...columns.map(([key, , unit]) => show(own[key], unit))]);
+  const inner = tableOf(caption, [name, ...columns.map(([, title]) => title)], body);
   return el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption }, inner);
 }
 
@@ -49,4 +48,11 @@ export function results(sides) {
     parts.push(el("p", { class: "note" }, `${name(letter, "")}The rates of ${flows.join(" and ")} swing with a period of about ${period.toFixed(1)} s: the default window holds few of them. A longer run says more.`));
   }
   return parts;
+}
+
+/** A table of a run as CSV. */
+export function csv(table) {
+  const columns = Object.values(table.columns);
+  const cell = (row) => ({ type, values, names }) => (type === "text" ? names[values[row]] : values[row]);
+  return csvOf(Object.keys(table.columns), Array.from({ length: table.rows }, (_, row) => columns.map(cell(row))));
 }

@@ -1,6 +1,6 @@
 // A side: an experiment's text, which of its runs is shown, and what has come of it.
 
-import { el } from "./dom.js";
+import { button, el, select } from "../lib/dom.js";
 import { Plots } from "./plots.js";
 
 export class Side {
@@ -12,9 +12,9 @@ export class Side {
   constructor(letter, client, page) {
     Object.assign(this, { letter, client, page, text: "", run: 0, on: false, errors: [], warnings: [], result: null, took: 0 });
     this.about = el("span", { class: "about" });
-    this.runs = el("select", { "aria-label": `Run of ${letter}`, hidden: true, onchange: () => this.pick(Number(this.runs.value)) });
+    this.runs = select([], (run) => this.pick(Number(run)), undefined, { "aria-label": `Run of ${letter}`, hidden: true });
     this.progress = el("progress", { max: "1", "aria-label": `Progress of ${letter}`, hidden: true });
-    this.stopButton = el("button", { type: "button", hidden: true, "aria-label": `Cancel the run of ${letter}`, onclick: () => this.client.cancel() }, "Cancel");
+    this.stopButton = button("Cancel", () => this.client.cancel(), { hidden: true, "aria-label": `Cancel the run of ${letter}` });
     const head = el("div", { class: "side-head" }, el("span", { class: "letter" }, letter), this.about, this.runs, this.progress, this.stopButton);
     this.body = el("div", {});
     this.element = el("section", { "aria-label": `Results of ${letter}`, class: "side", id: `side-${letter}-show` }, head, this.body);
@@ -39,7 +39,7 @@ export class Side {
     this.on = false;
     this.result = null;
     this.client.cancel();
-    this.plots.empty();
+    this.plots.show(null);
   }
 
   busy(passed) {

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { pack } from "../src/address.js";
+import { pack } from "../lib/address.js";
 import { chromium } from "./chromium.mjs";
 
 const PAGE = pathToFileURL(process.env.PLAYGROUND).href;
@@ -55,15 +55,18 @@ after(() => browser.close());
 test("what is printed is light, and has the experiments' texts", async () => {
   await open(await pack({ a: { text: SHORT, run: 0 }, b: { text: SHORT.replace("20ms", "80ms"), run: 0 }, lesson: "" }), { colorScheme: "dark" });
   await settled();
-  const seen = (kind) =>
-    page.evaluate((own) => {
-      dispatchEvent(new Event(own));
-      return [document.documentElement.dataset.theme, document.querySelector("#printed").innerText];
-    }, kind);
-  const [theme, printed] = await seen("beforeprint");
-  assert.equal(theme, "light");
-  assert.match(printed, /Experiment A[\s\S]*rtt = "20ms"[\s\S]*Experiment B[\s\S]*rtt = "80ms"/);
-  assert.deepEqual(await seen("afterprint"), ["dark", ""]);
+  const paper = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const printed = (kind) => page.evaluate((own) => (dispatchEvent(new Event(own)), document.querySelector("#printed").innerText), kind);
+  assert.equal(await paper(), "rgb(20, 24, 29)");
+  await page.selectOption('header select[aria-label="Colours"]', "light");
+  assert.equal(await paper(), "rgb(255, 255, 255)");
+  await page.selectOption('header select[aria-label="Colours"]', "dark");
+  assert.equal(await paper(), "rgb(20, 24, 29)");
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await paper(), "rgb(255, 255, 255)");
+  await page.emulateMedia({ media: null });
+  assert.match(await printed("beforeprint"), /Experiment A[\s\S]*rtt = "20ms"[\s\S]*Experiment B[\s\S]*rtt = "80ms"/);
+  assert.equal(await printed("afterprint"), "");
   await closed();
 });
 
@@ -71,7 +74,7 @@ test("the page begins with an example, which runs", async () => {
   await open();
   await settled();
   assert.equal(await state(), "done");
-  assert.equal(await page.locator("#side-A-show canvas").count(), 5);
+  assert.equal(await page.locator("#side-A-show .plot > svg").count(), 5);
   assert.match(await page.locator("#results").innerText(), /cubic[\s\S]*bbr/);
   await closed();
 });
@@ -199,7 +202,8 @@ test("two sides: the same scale, tables of both, and B goes again", async () => 
   await page.press("#rate", "Enter");
   await settled("B");
   assert.match(await page.innerText("#results"), /A\s+a[\s\S]*B\s+a/);
-  const tops = (letter) => page.locator(`#side-${letter}-show .uplot`).evaluateAll((all) => all.map((own) => Number(own.dataset.top)));
+  // The greatest number at the scale of each plot.
+  const tops = (letter) => page.locator(`#side-${letter}-show .plot > svg`).evaluateAll((all) => all.map((own) => Number([...own.querySelectorAll('.tick[text-anchor="end"]')].at(-1).textContent)));
   const [a, b] = [await tops("A"), await tops("B")];
   assert.deepEqual(a, b);
   // A goodput of some 9.6 Mbit/s, an RTT of 20 ms and more: what the larger of both needs.
@@ -283,20 +287,40 @@ test("files: TOML, CSV, SVG, PNG", async () => {
 
 test("zoom and cursor are shared, by mouse and by keyboard", async () => {
   await begin();
-  const plot = page.locator("#side-A-show .plot").first();
+  const plot = page.locator("#side-A-show .plot > svg").first();
   await plot.focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
-  const times = await page.locator("#side-A-show .u-legend .u-series:first-child .u-value").allInnerTexts();
+  const times = await page.locator("#side-A-show .key .time").allInnerTexts();
   assert.ok(times.filter((t) => /\d s/.test(t)).length >= 3, times.join());
+  assert.match(await page.locator("#side-A-show .key .value").first().innerText(), /^\d/);
+  const along = () => page.locator("#side-A-show .plot > svg").evaluateAll((all) => all.map((own) => [...own.querySelectorAll('.tick[text-anchor="middle"]')].map((tick) => parseFloat(tick.textContent))));
+  const whole = await along();
+  const narrow = async () => (await along()).every((ticks) => ticks[0] > 0 && ticks.at(-1) < whole[0].at(-1));
   await page.keyboard.press("+");
+  assert.ok(await narrow());
   await page.keyboard.press("0");
-  const box = await page.locator("#side-A-show .u-over").first().boundingBox();
-  await page.mouse.move(box.x + 50, box.y + 40);
+  assert.deepEqual(await along(), whole);
+  const box = await plot.boundingBox();
+  await page.mouse.move(box.x + 150, box.y + 60);
   await page.mouse.down();
-  await page.mouse.move(box.x + 200, box.y + 40, { steps: 5 });
+  await page.mouse.move(box.x + 300, box.y + 60, { steps: 5 });
   await page.mouse.up();
+  assert.ok(await narrow());
   await page.click("#zoom-out");
+  assert.deepEqual(await along(), whole);
+  await closed();
+});
+
+test("a line is hidden and shown by its name", async () => {
+  await begin();
+  const drawn = () => page.locator("#side-A-show .plot").first().locator("svg path[stroke]").count();
+  const line = page.locator("#side-A-show .key button").first();
+  assert.equal(await drawn(), 1);
+  await line.click();
+  assert.deepEqual([await drawn(), await line.getAttribute("aria-pressed")], [0, "false"]);
+  await line.click();
+  assert.equal(await drawn(), 1);
   await closed();
 });
 

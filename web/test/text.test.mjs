@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { byAxes, edited, read } from "../src/text.js";
 import { readWords, writeWords } from "../src/words.js";
-import { pack, unpack } from "../src/address.js";
-import { csv } from "../src/save.js";
-import { rate, rateWords, show, time, timeWords } from "../src/quantity.js";
+import { pack, unpack } from "../lib/address.js";
+import { csv } from "../src/results.js";
+import { rate, rateWords, show, time, timeWords } from "../lib/quantity.js";
 
 const TEXT = `# What it is about.
 [experiment]

@@ -8,5 +8,5 @@ address. The trick: of all runs only the index is read; a run's answers and tabl
 somebody asks for a number or a line of it, and a number is kept.
 
 ``catalogue``: which runs there are; ``measuring``: metrics of many of them; ``series``: one run over time; ``about``:
-what is said of one; ``requests``: what a page may ask for; ``server``: who is answered, and how; ``page/``: the page.
+what is said of one; ``requests``: what a page may ask for; ``server``: who is answered, and how; ``page``: the page.
 """

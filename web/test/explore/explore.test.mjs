@@ -59,7 +59,7 @@ test("boxes choose runs, in all views and in the address", async () => {
   assert.equal(await count(), "2 of 8");
   const { name, text } = await saved("Save the list");
   assert.equal(name, "runs.csv");
-  assert.deepEqual(text.trim().split("\r\n"), ["scenario,queue,rtt,engine,seed", "few,pfifo,20ms,sim,1", "few,pfifo,20ms,sim,2"]);
+  assert.deepEqual(text.trim().split("\n"), ["scenario,queue,rtt,engine,seed", "few,pfifo,20ms,sim,1", "few,pfifo,20ms,sim,2"]);
   await page.fill('aside input[type="search"]', "nothing has this");
   assert.match(await page.innerText("#view-runs"), /No run has all of these labels/);
   for (const name_ of ["Pivot", "Plot", "Over time"]) {
@@ -88,7 +88,7 @@ test("a pivot has the means of its runs; a number leaves its runs alone", async 
   await settled();
   const { name, text } = await saved("Save the numbers");
   assert.equal(name, "pivot.csv");
-  const rows = text.trim().split("\r\n").map((row) => row.split(","));
+  const rows = text.trim().split("\n").map((row) => row.split(","));
   assert.deepEqual(rows[0], ["queue", "rtt", "mean", "median", "least", "greatest", "values"]);
   assert.equal(rows.length, 5);
   for (const row of rows.slice(1)) assert.equal(row.at(-1), "2");
@@ -134,8 +134,8 @@ test("a metric against an axis, and against another metric", async () => {
   await page.waitForFunction(() => document.querySelector("#view-plot .chart svg")?.textContent.includes("Utilisation (%)"));
   await settled();
   const { text } = await saved("Save the numbers");
-  assert.match(text.split("\r\n")[0], /Utilisation \(%\),Goodput \(Mbit\/s\)/);
-  assert.ok(text.trim().split("\r\n").length > 8);
+  assert.match(text.split("\n")[0], /Utilisation \(%\),Goodput \(Mbit\/s\)/);
+  assert.ok(text.trim().split("\n").length > 8);
   await page.locator("#view-plot .chart svg").focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("Enter");
@@ -174,7 +174,7 @@ test("runs over one another: strips, cursor, zoom, files", async () => {
   await page.mouse.up();
   await page.waitForFunction(() => !document.querySelector('#view-time button[disabled]')?.textContent.includes("Show all"));
   const fine = await saved("Save the numbers");
-  const times = fine.text.trim().split("\r\n").slice(1).map((row) => Number(row.match(/,([\d.]+),[^,]*,[^,]*$/)[1]));
+  const times = fine.text.trim().split("\n").slice(1).map((row) => Number(row.match(/,([\d.]+),[^,]*,[^,]*$/)[1]));
   assert.ok(Math.min(...times) > 0.8 && Math.max(...times) < 2, `${Math.min(...times)} to ${Math.max(...times)}`);
   await page.click('button:has-text("Show all of it")');
   await page.waitForFunction(() => [...document.querySelectorAll("#view-time .tools button, #view-time .controls button")].some((own) => own.disabled && own.textContent.includes("Show all")));

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { unpack } from "../../src/address.js";
+import { unpack } from "../../lib/address.js";
 import { chromium } from "../chromium.mjs";
 
 const REPORT = pathToFileURL(process.env.REPORT).href;
