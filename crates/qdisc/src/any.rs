@@ -5,7 +5,6 @@
 //! `disciplines!` (`lib.rs`). To
 //! add one without changing this crate: [`crate::Registry::add`].
 
-use crate::child::{Child, HeldByAny};
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::dynamic::DynQdisc;
 use crate::show::show;
@@ -79,10 +78,6 @@ macro_rules! any_qdisc {
 }
 
 disciplines!(any_qdisc);
-
-impl<P> HeldByAny for P {
-    type Any = AnyQdisc<P>;
-}
 
 impl<P: Packet> AnyQdisc<P> {
     /// `child` under an htb class of `rate`: the bottleneck of the published testbeds.
@@ -181,9 +176,13 @@ impl<P: Packet> AnyQdisc<P> {
         each!(self, qdisc, cx => qdisc.enqueue(now, packet, cx));
     }
 
-    /// [`Qdisc::dequeue`] of whichever it is.
+    /// [`Qdisc::dequeue`] of whichever it is, as a call: a shaper that asks its child has this code in line already.
     #[inline(never)]
-    fn dequeue_any<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Dequeued<P> {
+    pub(crate) fn dequeue_any<T: Telemetry<P>>(
+        &mut self,
+        now: Time,
+        cx: &mut Context<'_, T>,
+    ) -> Dequeued<P> {
         each!(self, qdisc, cx => qdisc.dequeue(now, cx))
     }
 
@@ -239,38 +238,5 @@ impl<P: Packet> Qdisc<P> for AnyQdisc<P> {
 
     fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
         each!(self, qdisc => qdisc.gauges(now, out));
-    }
-}
-
-/// As the child of another.
-impl<P: Packet> Child<P> for AnyQdisc<P> {
-    #[inline]
-    fn dequeue_called<T: Telemetry<P>>(
-        &mut self,
-        now: Time,
-        cx: &mut Context<'_, T>,
-    ) -> Dequeued<P> {
-        self.dequeue_any(now, cx)
-    }
-
-    fn change<T: Telemetry<P>>(
-        &mut self,
-        now: Time,
-        words: &mut TcTokens<'_>,
-        cx: &mut Context<'_, T>,
-    ) -> Result<(), TcError> {
-        self.change(now, words, cx)
-    }
-
-    fn start(&mut self, now: Time) {
-        self.start(now);
-    }
-
-    fn flush<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) {
-        self.flush(now, cx);
-    }
-
-    fn quirks(&self) -> &QdiscQuirks {
-        self.quirks()
     }
 }

@@ -38,7 +38,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use sojourn_units::{Dscp, Rate, Span, Time, random::mix};
 
 /// The table of `cake`.
@@ -259,7 +259,6 @@ pub struct Cake<P> {
     memory: u64,
     memory_max: u64,
     memory_limit: u64,
-    overlimits: u64,
     tally: QdiscCounters,
 }
 
@@ -458,7 +457,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
                 self.clock.wake(now);
                 self.failsafe = now;
             } else if self.clock.wait(now).is_some() && self.failsafe > now {
-                self.overlimits += 1;
+                self.tally.over_limit();
             }
         }
         self.memory += u64::from(packet.truesize());
@@ -481,7 +480,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
             return Dequeued::Empty;
         }
         if let Some(at) = self.wait(now) {
-            self.overlimits += 1;
+            self.tally.over_limit();
             return Dequeued::Wait(at);
         }
         let mut first = true;
@@ -509,13 +508,7 @@ impl<P: Packet> Qdisc<P> for Cake<P> {
         })
     }
 
-    fn stats(&self) -> Stats {
-        Stats { overlimits: self.overlimits, ..self.tally.stats(self.backlog(), self.counted()) }
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!();
 }
 
 impl<P: Packet> TcConfigurable<P> for Cake<P> {
@@ -535,7 +528,6 @@ impl<P: Packet> TcConfigurable<P> for Cake<P> {
             memory: 0,
             memory_max: 0,
             memory_limit: 0,
-            overlimits: 0,
             tally: QdiscCounters::default(),
         };
         cake.configure();

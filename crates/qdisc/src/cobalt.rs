@@ -15,7 +15,7 @@ use crate::shaper;
 use crate::table::Discipline;
 use crate::tally::{PacketQueue, QdiscCounters};
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::Time;
 
@@ -128,18 +128,7 @@ impl<P: Packet> Qdisc<P> for Cobalt<P> {
         Dequeued::Empty
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-
-    fn stats(&self) -> Stats {
-        self.tally.stats(self.ring.backlog(), self.counted())
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(ring.backlog());
 }
 
 impl<P: Packet> TcConfigurable<P> for Cobalt<P> {

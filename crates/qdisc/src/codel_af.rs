@@ -34,7 +34,7 @@ use crate::shaper::{self, Clock, Framed, Framing};
 use crate::table::{self, Discipline};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
@@ -203,7 +203,6 @@ struct Counts {
     sce_mark: u64,
     law_drop: u64,
     blue_drop: u64,
-    overlimits: u64,
 }
 
 /// One or two pairs of FIFOs with approximate fairness and a shaper.
@@ -433,7 +432,7 @@ impl<P: Packet, const CLASSES: usize> Qdisc<P> for CodelAf<P, CLASSES> {
             return Dequeued::Empty;
         }
         if let Some(at) = self.clock.wait(now) {
-            self.counts.overlimits += 1;
+            self.tally.over_limit();
             return Dequeued::Wait(at);
         }
         let Some((class, packet)) = self.next(now, cx) else { return Dequeued::Empty };
@@ -458,14 +457,7 @@ impl<P: Packet, const CLASSES: usize> Qdisc<P> for CodelAf<P, CLASSES> {
         })
     }
 
-    fn stats(&self) -> Stats {
-        let overlimits = self.counts.overlimits;
-        Stats { overlimits, ..self.tally.stats(self.backlog(), self.counted()) }
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!();
 }
 
 impl<P: Packet, const CLASSES: usize> TcConfigurable<P> for CodelAf<P, CLASSES> {

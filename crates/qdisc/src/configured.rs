@@ -1,8 +1,7 @@
 //! What a discipline has besides [`Qdisc`]: words to be made from and changed with.
 
-use crate::child::AnyOf;
 use crate::words::{TcError, TcTokens};
-use crate::{Context, Discipline, Packet, Qdisc, QdiscQuirks, Telemetry};
+use crate::{AnyQdisc, Context, Discipline, Packet, Qdisc, QdiscQuirks, Telemetry};
 use core::fmt::Debug;
 use sojourn_units::{Random, Rate, Time};
 
@@ -42,12 +41,12 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
     fn describe(&self) -> String;
 
     /// The discipline that it hands packets to.
-    fn child(&self) -> Option<&AnyOf<P>> {
+    fn child(&self) -> Option<&AnyQdisc<P>> {
         None
     }
 
     /// As [`TcConfigurable::child`], to be changed or replaced.
-    fn child_mut(&mut self) -> Option<&mut AnyOf<P>> {
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
         None
     }
 
@@ -56,9 +55,9 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
     fn replace_child<T: Telemetry<P>>(
         &mut self,
         _now: Time,
-        child: AnyOf<P>,
+        child: AnyQdisc<P>,
         _cx: &mut Context<'_, T>,
-    ) -> Option<AnyOf<P>> {
+    ) -> Option<AnyQdisc<P>> {
         Some(child)
     }
 
@@ -76,7 +75,7 @@ pub(crate) trait Children<P>: Debug + Sync {
         words: &mut TcTokens<'_>,
         quirks: &QdiscQuirks,
         random: &mut Random,
-    ) -> Result<AnyOf<P>, TcError>;
+    ) -> Result<AnyQdisc<P>, TcError>;
 }
 
 /// What a discipline is built with, besides its words.
@@ -104,7 +103,7 @@ impl<'a, P: Packet> BuildContext<'a, P> {
     ///
     /// # Errors
     /// Whatever is wrong with the child's words, with its place in them.
-    pub fn child(&mut self, words: &mut TcTokens<'_>) -> Result<AnyOf<P>, TcError> {
+    pub fn child(&mut self, words: &mut TcTokens<'_>) -> Result<AnyQdisc<P>, TcError> {
         self.children.child(words, self.quirks, self.random)
     }
 }

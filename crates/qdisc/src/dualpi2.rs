@@ -44,7 +44,7 @@ use crate::settings::Settings;
 use crate::tally::{PacketQueue, QdiscCounters};
 use crate::words::{TcError, TcTokens};
 use crate::{
-    Backlog, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry,
+    Backlog, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Reason, Telemetry,
 };
 use sojourn_units::{Ecn, Random, Span, Time};
 use std::collections::VecDeque;
@@ -78,7 +78,6 @@ struct Counts {
     ecn_mark: u64,
     step_marks: u64,
     max_memory: u64,
-    overlimits: u64,
 }
 
 /// How often each class's packets are signalled.
@@ -292,7 +291,7 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
             None
         };
         if let Some(reason) = refused {
-            self.counts.overlimits += 1;
+            self.tally.over_limit();
             return self.drop(now, packet, reason, cx);
         }
         let class = self.class(packet.ecn());
@@ -372,21 +371,7 @@ impl<P: Packet> Qdisc<P> for DualPi2<P> {
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.held()
-    }
-
-    fn stats(&self) -> Stats {
-        Stats {
-            overlimits: self.counts.overlimits,
-            ..self.tally.stats(self.held(), self.counted())
-        }
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(held());
 }
 
 impl<P: Packet> TcConfigurable<P> for DualPi2<P> {

@@ -8,10 +8,11 @@
 //!
 //! Invariant: both forms of a discipline make the same decisions; the object form forwards and does nothing else.
 
-use crate::child::AnyOf;
 use crate::configured::TcConfigurable;
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Stats, Telemetry};
+use crate::{
+    AnyQdisc, Backlog, Context, Dequeued, Discipline, Packet, Qdisc, QdiscQuirks, Stats, Telemetry,
+};
 use core::fmt;
 use sojourn_units::{Rate, Time};
 
@@ -56,14 +57,14 @@ pub trait DynQdisc<P>: Send {
     fn flush(&mut self, now: Time, cx: &mut DynContext<'_, P>);
     fn quirks(&self) -> &QdiscQuirks;
     fn describe(&self) -> String;
-    fn child(&self) -> Option<&AnyOf<P>>;
-    fn child_mut(&mut self) -> Option<&mut AnyOf<P>>;
+    fn child(&self) -> Option<&AnyQdisc<P>>;
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>>;
     fn replace_child(
         &mut self,
         now: Time,
-        child: AnyOf<P>,
+        child: AnyQdisc<P>,
         cx: &mut DynContext<'_, P>,
-    ) -> Option<AnyOf<P>>;
+    ) -> Option<AnyQdisc<P>>;
     fn set_rate(&mut self, now: Time, rate: Rate) -> bool;
     /// The discipline once more, with the packets that it holds.
     fn clone_box(&self) -> Box<dyn DynQdisc<P>>;
@@ -137,20 +138,20 @@ impl<P: OwnedPacket, Q: TcConfigurable<P> + Clone + Send + 'static> DynQdisc<P> 
         TcConfigurable::describe(self)
     }
 
-    fn child(&self) -> Option<&AnyOf<P>> {
+    fn child(&self) -> Option<&AnyQdisc<P>> {
         TcConfigurable::child(self)
     }
 
-    fn child_mut(&mut self) -> Option<&mut AnyOf<P>> {
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
         TcConfigurable::child_mut(self)
     }
 
     fn replace_child(
         &mut self,
         now: Time,
-        child: AnyOf<P>,
+        child: AnyQdisc<P>,
         cx: &mut DynContext<'_, P>,
-    ) -> Option<AnyOf<P>> {
+    ) -> Option<AnyQdisc<P>> {
         with_reference!(cx, TcConfigurable::replace_child(self, now, child, cx))
     }
 

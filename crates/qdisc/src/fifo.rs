@@ -11,7 +11,7 @@ use crate::settings::{Setting, Settings};
 use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::{PacketQueue, QdiscCounters};
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::Time;
 
@@ -158,18 +158,7 @@ impl<P: Packet, L: Limit> Qdisc<P> for Fifo<P, L> {
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-
-    fn stats(&self) -> Stats {
-        self.tally.stats(self.ring.backlog(), self.counted())
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(ring.backlog());
 }
 
 impl<P: Packet, L: Limit> TcConfigurable<P> for Fifo<P, L> {

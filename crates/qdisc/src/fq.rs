@@ -22,7 +22,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::{QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use core::hash::{BuildHasherDefault, Hasher};
 use sojourn_units::{Rate, Span, Time, random::mix};
@@ -441,18 +441,7 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.held
-    }
-
-    fn stats(&self) -> Stats {
-        self.tally.stats(self.held, self.counted())
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(held);
 }
 
 impl<P: Packet> TcConfigurable<P> for Fq<P> {

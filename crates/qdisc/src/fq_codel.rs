@@ -26,7 +26,7 @@ use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
 use crate::xstats::{Counted, Form, Xstats};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
@@ -417,18 +417,7 @@ impl<P: Packet> Qdisc<P> for FqCodel<P> {
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.held.backlog
-    }
-
-    fn stats(&self) -> Stats {
-        self.tally.stats(self.held.backlog, self.counted())
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(held.backlog);
 }
 
 impl<P: Packet> TcConfigurable<P> for FqCodel<P> {

@@ -27,7 +27,7 @@ use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::{PacketQueue, QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
 use crate::xstats::{Counted, Form, Xstats};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Span, Time};
 
@@ -372,18 +372,7 @@ impl<P: Packet> Qdisc<P> for FqPie<P> {
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.backlog
-    }
-
-    fn stats(&self) -> Stats {
-        self.tally.stats(self.backlog, self.counted())
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(backlog);
 }
 
 impl<P: Packet> TcConfigurable<P> for FqPie<P> {

@@ -15,14 +15,13 @@
 //! after a pause (1600 - 1514 is not below zero); and a packet may leave as soon as the debt is *zero*, so a
 //! busy class sends one packet per packet time exactly.
 
-use crate::child::{AnyOf, Child, HasChildren};
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show;
 use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Qdisc, QdiscQuirks, Stats, Telemetry};
+use crate::{AnyQdisc, Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Stats, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Span, Time};
 
@@ -217,21 +216,20 @@ pub struct Htb<P> {
     counted: Time,
     /// When neither bucket is in debt.
     ready: Time,
-    child: Box<AnyOf<P>>,
+    child: Box<AnyQdisc<P>>,
     lended: u64,
-    overlimits: u64,
     tally: QdiscCounters,
     /// Drops by children that have been replaced.
     dropped_before: u64,
 }
 
-impl<P: HasChildren> Htb<P> {
+impl<P: Packet> Htb<P> {
     /// A class of `rate` over `child`: what `htb rate RATE` and the child's words make.
-    pub fn over(rate: Rate, child: AnyOf<P>) -> Self {
+    pub fn over(rate: Rate, child: AnyQdisc<P>) -> Self {
         Self::new(Config::at(rate), *child.quirks(), child)
     }
 
-    fn new(config: Config, profile: QdiscQuirks, child: AnyOf<P>) -> Self {
+    fn new(config: Config, profile: QdiscQuirks, child: AnyQdisc<P>) -> Self {
         let (rate, ceil) = config.buckets();
         Self {
             config,
@@ -243,7 +241,6 @@ impl<P: HasChildren> Htb<P> {
             ready: Time::ZERO,
             child: Box::new(child),
             lended: 0,
-            overlimits: 0,
             tally: QdiscCounters::default(),
             dropped_before: 0,
         }
@@ -279,7 +276,7 @@ impl<P: HasChildren> Htb<P> {
         }
         self.counted = now;
         if self.ceil.tokens < 0 {
-            self.overlimits += 1;
+            self.tally.over_limit();
         }
         let debt = -self.rate.tokens.min(self.ceil.tokens).min(0);
         self.ready = now + Span::from_nanos(debt as u64);
@@ -292,7 +289,7 @@ fn ticks(tokens: i64) -> i64 {
 }
 
 report! {
-    impl[P: HasChildren] Htb<P>, htb at now;
+    impl[P: Packet] Htb<P>, htb at now;
     counters {
         lended: Count, line 0, Colon, "packets sent from its own tokens" => htb.lended;
         borrowed: Count, line 0, Colon, "packets sent from a parent's: none" => 0.0;
@@ -310,7 +307,7 @@ report! {
     }
 }
 
-impl<P: HasChildren> Qdisc<P> for Htb<P> {
+impl<P: Packet> Qdisc<P> for Htb<P> {
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
         self.child.enqueue(now, packet, cx);
@@ -324,7 +321,7 @@ impl<P: HasChildren> Qdisc<P> for Htb<P> {
         if now < self.ready {
             return Dequeued::Wait(self.ready);
         }
-        let dequeued = self.child.dequeue_called(now, cx);
+        let dequeued = self.child.dequeue_any(now, cx);
         if let Dequeued::Packet(packet) = &dequeued {
             let len = packet.wire_len();
             self.tally.sent(len);
@@ -351,7 +348,6 @@ impl<P: HasChildren> Qdisc<P> for Htb<P> {
     fn stats(&self) -> Stats {
         Stats {
             dropped: self.dropped_before + self.child.stats().dropped,
-            overlimits: self.overlimits,
             ..self.tally.stats(self.child.backlog(), self.counted())
         }
     }
@@ -362,7 +358,7 @@ impl<P: HasChildren> Qdisc<P> for Htb<P> {
     }
 }
 
-impl<P: HasChildren> TcConfigurable<P> for Htb<P> {
+impl<P: Packet> TcConfigurable<P> for Htb<P> {
     const INFO: &'static Discipline = &INFO;
 
     fn build(words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>) -> Result<Self, TcError> {
@@ -414,11 +410,11 @@ impl<P: HasChildren> TcConfigurable<P> for Htb<P> {
         )
     }
 
-    fn child(&self) -> Option<&AnyOf<P>> {
+    fn child(&self) -> Option<&AnyQdisc<P>> {
         Some(&self.child)
     }
 
-    fn child_mut(&mut self) -> Option<&mut AnyOf<P>> {
+    fn child_mut(&mut self) -> Option<&mut AnyQdisc<P>> {
         Some(&mut self.child)
     }
 
@@ -426,9 +422,9 @@ impl<P: HasChildren> TcConfigurable<P> for Htb<P> {
     fn replace_child<T: Telemetry<P>>(
         &mut self,
         now: Time,
-        mut child: AnyOf<P>,
+        mut child: AnyQdisc<P>,
         cx: &mut Context<'_, T>,
-    ) -> Option<AnyOf<P>> {
+    ) -> Option<AnyQdisc<P>> {
         self.child.flush(now, cx);
         self.dropped_before += self.child.stats().dropped;
         child.start(now);

@@ -26,7 +26,7 @@ use crate::show;
 use crate::table::{self, Class, DefaultValue, Discipline, OptionSpec};
 use crate::tally::QdiscCounters;
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Time};
 use std::collections::VecDeque;
@@ -151,7 +151,6 @@ struct Counts {
     law_drop: u64,
     blue_drop: u64,
     memory_drop: u64,
-    overlimits: u64,
 }
 
 /// Lightweight fair queueing with COBALT and a shaper.
@@ -371,7 +370,7 @@ impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
             return Dequeued::Empty;
         }
         if let Some(at) = self.clock.wait(now) {
-            self.counts.overlimits += 1;
+            self.tally.over_limit();
             return Dequeued::Wait(at);
         }
         let Some(packet) = self.next(now, cx) else { return Dequeued::Empty };
@@ -386,18 +385,7 @@ impl<P: Packet> Qdisc<P> for LfqCobalt<P> {
         Dequeued::Packet(packet)
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.held
-    }
-
-    fn stats(&self) -> Stats {
-        Stats { overlimits: self.counts.overlimits, ..self.tally.stats(self.held, self.counted()) }
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(held);
 }
 
 impl<P: Packet> TcConfigurable<P> for LfqCobalt<P> {

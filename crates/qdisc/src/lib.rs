@@ -42,7 +42,6 @@ macro_rules! disciplines {
 mod any;
 pub mod cake;
 pub mod catalogue;
-mod child;
 pub mod cobalt;
 mod cobalt_config;
 mod cobalt_law;
@@ -91,7 +90,6 @@ struct Readme;
 
 pub use any::{AnyQdisc, disciplines};
 pub use catalogue::{Catalogue, NotAdded};
-pub use child::AnyOf;
 pub use configured::{BuildContext, TcConfigurable};
 pub use dynamic::{DynContext, DynQdisc, OwnedPacket};
 pub use htb::Htb;

@@ -48,7 +48,7 @@ use crate::show;
 use crate::table::Discipline;
 use crate::tally::{QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use core::cmp::{Ordering, Reverse};
 use sojourn_units::{Random, Span, Time};
 use std::collections::{BinaryHeap, VecDeque};
@@ -347,13 +347,7 @@ impl<P: Packet> Qdisc<P> for Netem<P> {
         }
     }
 
-    fn stats(&self) -> Stats {
-        self.tally.stats(self.backlog(), self.counted())
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!();
 }
 
 impl<P: Packet> TcConfigurable<P> for Netem<P> {

@@ -22,7 +22,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::{PacketQueue, QdiscCounters};
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Ecn, Random, Span, Time};
 
@@ -220,6 +220,7 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
         let held = self.ring.len();
         if held >= self.config.limit {
             self.overlimit += 1;
+            self.tally.over_limit();
             self.dropped += 1;
             self.tally.drop(now, packet, Reason::Tail, cx);
             return;
@@ -265,21 +266,7 @@ impl<P: Packet> Qdisc<P> for Pi2<P> {
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-
-    fn stats(&self) -> Stats {
-        Stats {
-            overlimits: self.overlimit,
-            ..self.tally.stats(self.ring.backlog(), self.counted())
-        }
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(ring.backlog());
 }
 
 impl<P: Packet> TcConfigurable<P> for Pi2<P> {

@@ -34,7 +34,7 @@ use crate::table::{self, DefaultValue, Discipline, Inert, Kind, OptionSpec, Valu
 use crate::tally::{PacketQueue, QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
 use crate::xstats::{Counted, Form, Xstats};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{CoarseClock, Rate, Span, Time};
 
@@ -254,7 +254,6 @@ pub struct Red<P> {
     marked: u64,
     early: u64,
     pdrop: u64,
-    overlimits: u64,
     tally: QdiscCounters,
 }
 
@@ -300,7 +299,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
             Signal::Hard => Some(Reason::Hard),
         };
         if let Some(reason) = reason {
-            self.overlimits += 1;
+            self.tally.over_limit();
             let may_mark = self.config.ecn && !(self.config.harddrop && signal == Signal::Hard);
             if may_mark && mark(now, &mut packet, reason, cx) {
                 self.marked += 1;
@@ -341,21 +340,7 @@ impl<P: Packet> Qdisc<P> for Red<P> {
         }
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-
-    fn stats(&self) -> Stats {
-        Stats {
-            overlimits: self.overlimits,
-            ..self.tally.stats(self.ring.backlog(), self.counted())
-        }
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(ring.backlog());
 }
 
 impl<P: Packet> TcConfigurable<P> for Red<P> {
@@ -375,7 +360,6 @@ impl<P: Packet> TcConfigurable<P> for Red<P> {
             marked: 0,
             early: 0,
             pdrop: 0,
-            overlimits: 0,
             tally: QdiscCounters::default(),
         })
     }

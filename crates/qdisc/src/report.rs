@@ -143,6 +143,34 @@ macro_rules! report {
     };
 }
 
+/// The methods of [`crate::Qdisc`] that are alike in every discipline with a [`crate::QdiscCounters`] in its field `tally` and
+/// the rows of [`crate::report!`]: its statistics and gauges, and `backlog`, if one of its fields or of their methods says
+/// what is held (`reports!(ring.backlog())`).
+#[macro_export]
+macro_rules! reports {
+    () => {
+        fn stats(&self) -> $crate::Stats {
+            self.tally.stats(self.backlog(), self.counted())
+        }
+
+        fn gauges(
+            &self,
+            now: $crate::report::Time,
+            out: &mut dyn ::core::ops::FnMut(&'static str, f64),
+        ) {
+            self.gauged(now, out);
+        }
+    };
+    ($($held:tt)+) => {
+        #[inline]
+        fn backlog(&self) -> $crate::Backlog {
+            self.$($held)+
+        }
+
+        $crate::reports!();
+    };
+}
+
 /// The rows that a discipline has for each of its classes, all alike: the name of each begins with the class's prefix.
 /// Otherwise as [`crate::report!`].
 ///

@@ -10,6 +10,7 @@ pub struct QdiscCounters {
     bytes: u64,
     packets: u64,
     dropped: u64,
+    overlimits: u64,
 }
 
 impl QdiscCounters {
@@ -18,6 +19,12 @@ impl QdiscCounters {
     pub const fn sent(&mut self, len: u32) {
         self.bytes += len as u64;
         self.packets += 1;
+    }
+
+    /// A limit was hit, for a discipline that reports it so.
+    #[inline]
+    pub const fn over_limit(&mut self) {
+        self.overlimits += 1;
     }
 
     /// Counts a drop and hands the packet to the telemetry.
@@ -34,10 +41,9 @@ impl QdiscCounters {
     }
 
     /// What [`crate::Qdisc::stats`] reports: these counters, what is held, and the discipline's own in its table's order.
-    /// No limit was hit; a discipline that counts that says so.
     pub fn stats(&self, backlog: Backlog, own: Vec<(&'static str, f64)>) -> Stats {
-        let Self { bytes, packets, dropped } = *self;
-        Stats { bytes, packets, dropped, overlimits: 0, backlog, own }
+        let Self { bytes, packets, dropped, overlimits } = *self;
+        Stats { bytes, packets, dropped, overlimits, backlog, own }
     }
 }
 

@@ -19,7 +19,7 @@ use crate::show;
 use crate::table::{self, DefaultValue, Discipline, OptionSpec};
 use crate::tally::{PacketQueue, QdiscCounters};
 use crate::words::{TcError, TcTokens};
-use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Stats, Telemetry};
+use crate::{Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
 use crate::{options_of, report};
 use sojourn_units::{Rate, Span, Time};
 
@@ -211,7 +211,6 @@ pub struct Tbf<P> {
     ring: PacketQueue<P>,
     /// When tokens were last counted (`t_c`).
     counted: Time,
-    overlimits: u64,
     tally: QdiscCounters,
 }
 
@@ -257,7 +256,7 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
         let tokens = left(&self.shape.rate);
         let ptokens = self.shape.peak.as_ref().map_or(0, left);
         if tokens < 0 || ptokens < 0 {
-            self.overlimits += 1;
+            self.tally.over_limit();
             let wait = (-tokens).max(-ptokens).cast_unsigned();
             return Dequeued::Wait(now + Span::from_nanos(wait));
         }
@@ -270,21 +269,7 @@ impl<P: Packet> Qdisc<P> for Tbf<P> {
         self.ring.pop().map_or(Dequeued::Empty, Dequeued::Packet)
     }
 
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-
-    fn stats(&self) -> Stats {
-        Stats {
-            overlimits: self.overlimits,
-            ..self.tally.stats(self.ring.backlog(), self.counted())
-        }
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    crate::reports!(ring.backlog());
 }
 
 impl<P: Packet> TcConfigurable<P> for Tbf<P> {
@@ -300,7 +285,6 @@ impl<P: Packet> TcConfigurable<P> for Tbf<P> {
             profile: *profile,
             ring: PacketQueue::new(),
             counted: Time::ZERO,
-            overlimits: 0,
             tally: QdiscCounters::default(),
         })
     }

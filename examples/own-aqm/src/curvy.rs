@@ -9,9 +9,9 @@
 
 use sojourn_qdisc::table::{self, DefaultValue, OptionSpec};
 use sojourn_qdisc::{
-    Backlog, BuildContext, Context, Dequeued, Discipline, Family, OwnedPacket, Packet, PacketQueue,
-    Qdisc, QdiscCounters, QdiscQuirks, Reason, Setting, Settings, Stats, TcConfigurable, TcError,
-    TcTokens, Telemetry, mark, options_of, report,
+    BuildContext, Context, Dequeued, Discipline, Family, OwnedPacket, Packet, PacketQueue, Qdisc,
+    QdiscCounters, QdiscQuirks, Reason, Setting, Settings, TcConfigurable, TcError, TcTokens,
+    Telemetry, mark, options_of, report, reports,
 };
 use sojourn_units::{Span, Time};
 
@@ -147,17 +147,7 @@ impl<P: Packet> Qdisc<P> for Curvy<P> {
         Dequeued::Empty
     }
 
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-
-    fn stats(&self) -> Stats {
-        self.tally.stats(self.ring.backlog(), self.counted())
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    reports!(ring.backlog());
 }
 
 impl<P: Packet> TcConfigurable<P> for Curvy<P> {

@@ -7,7 +7,7 @@ use sojourn_qdisc::{
     AnyQdisc, Backlog, BuildContext, Context, Dequeued, Discipline, DynContext, DynQdisc, Family,
     OwnedPacket, Packet, PacketQueue, Qdisc, QdiscCounters, QdiscQuirks, Reason, Registry,
     RegistryError, Setting, Settings, Stats, TcConfigurable, TcError, TcTokens, Telemetry, mark,
-    options_of, report,
+    options_of, report, reports,
 };
 use sojourn_units::{Ecn, Random, Rate, Span, Time};
 
@@ -174,17 +174,7 @@ impl<P: Packet> Qdisc<P> for Threshold<P> {
         }
     }
 
-    fn backlog(&self) -> Backlog {
-        self.ring.backlog()
-    }
-
-    fn stats(&self) -> Stats {
-        self.tally.stats(self.ring.backlog(), self.counted())
-    }
-
-    fn gauges(&self, now: Time, out: &mut dyn FnMut(&'static str, f64)) {
-        self.gauged(now, out);
-    }
+    reports!(ring.backlog());
 }
 
 impl<P: Packet> TcConfigurable<P> for Threshold<P> {
