@@ -18,6 +18,7 @@ macro_rules! controls {
             reno_sce: RenoSce;
             dctcp_sce: DctcpSce;
             ledbat: LedbatPlusPlus;
+            vegas: Vegas;
         }
     };
 }
@@ -42,6 +43,7 @@ mod scalable;
 pub mod sce;
 pub mod slow_start;
 mod state;
+mod vegas;
 mod view;
 mod with_slow_start;
 
