@@ -28,6 +28,7 @@ macro_rules! disciplines {
             fq: Fq INFO;
             fq_codel: FqCodel INFO;
             fq_pie: FqPie INFO;
+            head_drop: PfifoHeadDrop INFO;
             htb: Htb INFO;
             lfq_cobalt: LfqCobalt INFO;
             netem: Netem INFO;
@@ -56,6 +57,7 @@ mod flow_list;
 pub mod fq;
 pub mod fq_codel;
 pub mod fq_pie;
+pub mod head_drop;
 mod help;
 pub mod htb;
 pub mod lfq_cobalt;
