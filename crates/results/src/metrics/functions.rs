@@ -388,6 +388,14 @@ pub const FUNCTIONS: &[Function] = &[
         |a| Ok(signals::signals(a.frame, a.name(), Kind::Drop, a.reason(), a.window)),
     ),
     metric(
+        "departures",
+        "packets that left",
+        &[Queue],
+        PACKETS,
+        "Packets that left the queue in the window.",
+        |a| Ok(signals::departures(a.frame, a.name(), a.window)),
+    ),
+    metric(
         "ce_fraction",
         "CE-marked",
         &[F],

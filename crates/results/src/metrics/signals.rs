@@ -181,9 +181,15 @@ impl Kind {
     }
 }
 
+/// Packets that left in the window.
+pub(super) fn departures(frame: &Frame<'_>, queue: &str, window: &WindowSpec) -> Option<f64> {
+    let bounds = frame.bounds(window, queue)?;
+    Some(Frame::growth(&frame.queues, queue, "sent_packets", bounds)? as f64)
+}
+
 /// Packets marked over packets that left, in the window.
 pub(super) fn mark_fraction(frame: &Frame<'_>, queue: &str, window: &WindowSpec) -> Option<f64> {
     let bounds = frame.bounds(window, queue)?;
     let marks = Frame::growth(&frame.queues, queue, "marks", bounds)? as f64;
-    part_of(marks, Frame::growth(&frame.queues, queue, "sent_packets", bounds)? as f64)
+    part_of(marks, departures(frame, queue, window)?)
 }

@@ -372,6 +372,8 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("drops(first.down.t-exit) from 3s to 10s", 4.0),
         ("drops(first.down.t-exit, tail) over all", 0.0),
         ("marks(first.down.t-exit) over all", 0.0),
+        // Seconds 3 and 4: 100 and 300.
+        ("departures(first.down.qdisc) from 2s to 4s", 400.0),
         ("mark_fraction(first.down.qdisc) over all", 40.0 / 2000.0),
         ("ce_fraction(a) over all", 3.0 / 99.0),
         ("loss_rate(a) over all", 0.01),
