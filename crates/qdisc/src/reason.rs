@@ -6,6 +6,7 @@ macro_rules! reasons {
     ($($(#[$doc:meta])* $variant:ident $name:literal;)*) => {
         /// The reason for a drop or a mark. Every decision has one.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[non_exhaustive]
         pub enum Reason {
             $($(#[$doc])* $variant,)*
             /// A reason of a discipline from outside, by the name that it has in result columns; one that is none of

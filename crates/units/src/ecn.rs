@@ -101,6 +101,7 @@ impl fmt::Display for Dscp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::prelude::v1::*;
 
     #[test]
     fn the_tos_byte_splits_and_joins() {

@@ -6,6 +6,12 @@
 //! second, and what a division leaves over is either carried ([`Serializer`]) or rounded in a stated
 //! direction; every text form round-trips.
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(test)]
+extern crate std;
+
 mod ecn;
 mod parse;
 pub mod random;

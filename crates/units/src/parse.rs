@@ -5,6 +5,8 @@
 //! text that is not for tc goes through [`Quantity::strict`], which asks for the unit.
 
 use crate::{Rate, Span};
+use alloc::borrow::ToOwned;
+use alloc::string::{String, ToString};
 use core::fmt;
 
 /// What kind of quantity a text was taken for.
@@ -216,6 +218,7 @@ pub fn parse_probability(text: &str) -> Result<f64, ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::prelude::v1::*;
 
     #[test]
     fn times_as_tc_reads_them() {

@@ -90,6 +90,7 @@ impl Random {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::prelude::v1::*;
 
     #[test]
     fn a_stream_depends_on_seed_and_name_and_nothing_else() {

@@ -128,6 +128,7 @@ impl Serializer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::prelude::v1::*;
 
     #[test]
     fn a_full_packet_at_fifty_mbit_takes_its_published_time() {

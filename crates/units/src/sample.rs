@@ -37,6 +37,7 @@ pub fn uniform(low: Span, high: Span, random: &mut Random) -> Span {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::prelude::v1::*;
 
     fn mean(values: &[f64]) -> f64 {
         values.iter().sum::<f64>() / values.len() as f64

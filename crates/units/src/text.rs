@@ -2,6 +2,8 @@
 //! says `"rate": "50Mbit"` rather than a number whose unit a reader would have to look up.
 
 use crate::{Dscp, Ecn, ParseError, Rate, Span, parse_rate, parse_span};
+use alloc::borrow::ToOwned;
+use alloc::string::String;
 use core::fmt;
 use core::str::FromStr;
 
@@ -75,9 +77,9 @@ impl FromStr for Dscp {
 #[cfg(feature = "serde")]
 mod as_text {
     use crate::{Dscp, Ecn, Rate, Span};
+    use alloc::borrow::Cow;
     use serde::de::Error as _;
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
-    use std::borrow::Cow;
 
     macro_rules! as_text {
         ($($quantity:ty),*) => {$(
@@ -100,6 +102,7 @@ mod as_text {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::prelude::v1::*;
 
     #[test]
     fn codepoints_are_read_as_written_and_as_printed() {

@@ -1,5 +1,6 @@
 //! Points and spans of simulated time.
 
+use alloc::format;
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub, SubAssign};
 
@@ -298,6 +299,7 @@ impl fmt::Debug for Time {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::prelude::v1::*;
 
     #[test]
     fn spans_print_in_the_largest_unit_that_they_reach() {

@@ -69,6 +69,7 @@ impl CoarseClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::prelude::v1::*;
 
     fn micros(us: u64) -> Time {
         Time::from_micros(us)
