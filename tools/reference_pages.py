@@ -205,12 +205,13 @@ def modelled(kind: str, entry: Entry, folder: Path) -> str:
 def pages(folder: Path) -> dict[str, str]:
     """Return every page by its path; draw the figures of disciplines and controls below the folder."""
     qdiscs, ccs, stacks = (json.loads(text) for text in (_core.qdiscs(), _core.ccs(), _core.stacks()))
-    elements, apps = (json.loads(text) for text in (_core.elements(), _core.apps()))
+    elements, links, apps = (json.loads(text) for text in (_core.elements(), _core.links(), _core.apps()))
     schema = json.loads(_core.json_schema())
     found = {
         **contents("disciplines", "Queue disciplines", "As `sojourn qdiscs [NAME]` prints them.", qdiscs),
         **contents("controls", "Congestion controls", "As `sojourn ccs [NAME]` prints them.", ccs),
         **contents("elements", "Path elements", "As `sojourn elements [NAME]` prints them.", elements),
+        **contents("links", "Links", "As `sojourn links [NAME]` prints them.", links),
         **contents("applications", "Applications", "As `sojourn apps [NAME]` prints them.", apps),
         **contents("stacks", "Stacks", "As `sojourn stacks [NAME]` prints them.", stacks),
         "keys.md": "# Every key of an experiment file\n\nBy path, from the JSON Schema that `sojourn schema` prints "
@@ -226,6 +227,7 @@ def pages(folder: Path) -> dict[str, str]:
             found[f"{kind}/{entry['name']}.md"] = page(entry, modelled(kind, entry, folder))
     for kind, entries, own in (
         ("elements", elements, discipline),
+        ("links", links, discipline),
         ("applications", apps, discipline),
         ("stacks", stacks, stack),
     ):

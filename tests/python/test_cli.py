@@ -137,7 +137,7 @@ def test_try_as_json() -> None:
     assert queue["answer"][0].startswith("cubic-1 gets")
 
 
-@pytest.mark.parametrize("kind", ["suites", "qdiscs", "ccs", "elements", "apps", "stacks"])
+@pytest.mark.parametrize("kind", ["suites", "qdiscs", "ccs", "elements", "links", "apps", "stacks"])
 def test_lists_are_readable_and_as_json(kind: str) -> None:
     names = [entry["name"] for entry in json.loads(sojourn(kind, "--json").stdout)]
     assert names
@@ -235,6 +235,7 @@ def test_a_mistake_in_a_file_is_named_with_its_place(
         (("qdiscs", "fqcodel"), 'did you mean "fq_codel"?'),
         (("ccs", "cubik"), 'did you mean "cubic"?'),
         (("elements", "periodic_los"), 'did you mean "periodic_loss"?'),
+        (("links", "sloted"), 'did you mean "slotted"?'),
         (("apps", "tcp_r"), 'did you mean "tcp_rr"?'),
         (("stacks", "linux"), "there is no stack"),
         (("runn",), "Did you mean 'run'?"),
@@ -349,7 +350,7 @@ def test_a_reader_that_has_had_enough_is_no_error() -> None:
 def test_help_is_quick_and_names_every_command() -> None:
     shown = sojourn("--help")
     assert shown.returncode == 0
-    listed = ("suites", "qdiscs", "ccs", "elements", "apps", "stacks")
+    listed = ("suites", "qdiscs", "ccs", "elements", "links", "apps", "stacks")
     for command in ("run", "try", "report", "validate", *listed, "schema"):
         assert re.search(rf"│ {command} ", shown.stdout)
 

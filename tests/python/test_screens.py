@@ -53,7 +53,7 @@ def test_every_table_fits_eighty_columns_in_a_pipe(words: tuple[str, ...]) -> No
     assert "\x1b" not in shown
 
 
-@pytest.mark.parametrize("kind", ["suites", "qdiscs", "ccs", "elements", "apps", "stacks"])
+@pytest.mark.parametrize("kind", ["suites", "qdiscs", "ccs", "elements", "links", "apps", "stacks"])
 def test_a_list_has_one_line_an_entry(kind: str) -> None:
     entries = json.loads(sojourn(kind, "--json").stdout)
     lines = wide(kind, columns="80").splitlines()

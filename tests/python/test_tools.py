@@ -72,6 +72,7 @@ def test_the_reference_has_a_page_for_all_that_the_program_lists(tmp_path: Path)
         "disciplines": _core.qdiscs(),
         "controls": _core.ccs(),
         "elements": _core.elements(),
+        "links": _core.links(),
         "applications": _core.apps(),
         "stacks": _core.stacks(),
     }

@@ -36,6 +36,7 @@ pub(crate) struct Resolver<'a> {
     warmup: Span,
     /// When links can send, each trace once.
     traces: Vec<DeliveryTrace>,
+    links: Vec<String>,
 }
 
 /// What `[experiment]` says, resolved.
@@ -55,8 +56,8 @@ impl<'a> Resolver<'a> {
     ) -> Self {
         let (stack, ip) = (String::new(), Ip::default());
         let (duration, warmup) = (Span::ZERO, Span::ZERO);
-        let traces = Vec::new();
-        Self { vocabulary, axes, cell, diagnostics, stack, ip, duration, warmup, traces }
+        let (traces, links) = (Vec::new(), Vec::new());
+        Self { vocabulary, axes, cell, diagnostics, stack, ip, duration, warmup, traces, links }
     }
 
     /// The run of these settings, with the first of its seeds. Mistakes are in the diagnostics; the result
@@ -106,6 +107,7 @@ impl<'a> Resolver<'a> {
             windows,
             checks,
             traces: core::mem::take(&mut self.traces),
+            links: core::mem::take(&mut self.links),
             plugins: self.vocabulary.plugins().to_vec(),
         };
         self.own_devices(root, &scenario);

@@ -209,6 +209,12 @@ pub(crate) static HOP: Section = Section {
             "Instead of a rate, when the link can send: a file as Mahimahi has it, seen from this file (a millisecond a line, each a \
              chance for 1504 bytes; it repeats after the last), or a made-up one: `cellular max 11mbit seed 3`. A down side and an up side have their own.",
         ),
+        key(
+            "link",
+            Ty::Text,
+            "Instead of a shaper, a link by its name and options, at the hop's rate: `slotted every 5ms open 1ms`. `sojourn links` lists \
+             them.",
+        ),
         key("ceil", RATE, "htb's ceil (default: the rate)."),
         key("burst", BUCKET, "htb's bucket (default: computed as by tc)."),
         key(
@@ -264,6 +270,7 @@ pub(crate) static SIDE: Section = Section {
         key("qdisc", Ty::Qdisc, "The discipline, in tc's words."),
         key("shaper", SHAPER, "`htb` (the default), `line` or `own`."),
         key("trace", Ty::Text, "Instead of a rate, when the link can send."),
+        key("link", Ty::Text, "Instead of a shaper, a link by its name and options."),
         key("ceil", RATE, "htb's ceil."),
         key("burst", BUCKET, "htb's bucket."),
         key("delay", DELAY, "The delay of this direction alone."),

@@ -84,6 +84,11 @@ pub trait Vocabulary {
         Ok(())
     }
 
+    /// A link, and its options.
+    fn link(&self, _words: &str) -> Result<(), WordError> {
+        Ok(())
+    }
+
     /// An application of a flow, and its options.
     fn app(&self, _words: &str) -> Result<(), WordError> {
         Ok(())

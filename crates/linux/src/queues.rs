@@ -159,14 +159,18 @@ pub(crate) fn paces(words: &TcWords) -> bool {
 pub(crate) const fn handle(shaper: &Shaper) -> &'static str {
     match shaper {
         Shaper::Htb { .. } => "10",
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => "1",
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => {
+            "1"
+        }
     }
 }
 
 const fn leaf_at(shaper: &Shaper) -> &'static str {
     match shaper {
         Shaper::Htb { .. } => "parent 1:1 handle 10:",
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => "root handle 1:",
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => {
+            "root handle 1:"
+        }
     }
 }
 
@@ -193,7 +197,9 @@ pub(crate) fn first_words(device: &str, shaper: &Shaper, qdisc: &TcWords) -> Vec
             class_words(device, shaper, "add"),
             leaf,
         ],
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => vec![leaf],
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => {
+            vec![leaf]
+        }
     }
 }
 

@@ -284,6 +284,12 @@ fn unlike(refusals: &mut Refusals, shaper: &Shaper, place: &Place) {
             "a kernel's device sends when it can, and not when a trace says",
             "run it on the simulator: --engine sim",
         ),
+        Shaper::Link { .. } => refusals.limit(
+            "a link by name",
+            place,
+            "a kernel's device sends when it can, and not when a model of a link says",
+            "write by = \"sojourn\" in the hop, or run it on the simulator: --engine sim",
+        ),
         Shaper::Htb { .. } | Shaper::Own { .. } => {}
     }
 }

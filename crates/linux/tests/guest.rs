@@ -87,6 +87,7 @@ fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&s
         windows: vec![],
         checks: vec![],
         traces: Vec::new(),
+        links: vec![],
         plugins: vec![],
     }
 }

@@ -75,7 +75,7 @@ pub(crate) fn rate(scenario: &Scenario, side: Side) -> Option<u64> {
     elements.find_map(|element| match &element.kind {
         Kind::Queue(queue) => match queue.shaper {
             Shaper::Htb { rate, .. } | Shaper::Line { rate } => Some(rate.bits_per_sec()),
-            Shaper::Trace { .. } | Shaper::Own { .. } => None,
+            Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => None,
         },
         _ => None,
     })

@@ -179,9 +179,10 @@ impl Queue {
     /// The rate that utilisation is computed against at the beginning of the run, if known.
     pub const fn capacity(&self) -> Option<Rate> {
         match self.shaper {
-            Shaper::Htb { rate, .. } | Shaper::Line { rate } | Shaper::Trace { rate, .. } => {
-                Some(rate)
-            }
+            Shaper::Htb { rate, .. }
+            | Shaper::Line { rate }
+            | Shaper::Trace { rate, .. }
+            | Shaper::Link { rate, .. } => Some(rate),
             Shaper::Own { rate } => rate,
         }
     }
@@ -212,6 +213,13 @@ pub enum Shaper {
         /// Which of [`Scenario::traces`](crate::Scenario::traces).
         trace: u32,
         /// What it delivers in the mean.
+        rate: Rate,
+    },
+    /// A link that words name.
+    Link {
+        /// Which of [`Scenario::links`](crate::Scenario::links).
+        link: u32,
+        /// The rate at which it sends.
         rate: Rate,
     },
     /// The discipline shapes itself (`cake bandwidth`, `cnq_codel_af bandwidth`, `tbf`), or nothing does.

@@ -112,6 +112,7 @@ pub fn scenario() -> Scenario {
         windows: vec![],
         checks: vec![Check { name: None, that: "goodput(a) > 1mbit".into() }],
         traces: Vec::new(),
+        links: Vec::new(),
         plugins: vec![],
     }
 }

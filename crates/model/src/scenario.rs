@@ -45,6 +45,9 @@ pub struct Scenario {
     /// When links can send whose rate is that of a trace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<DeliveryTrace>,
+    /// The words of the links that shapers name by number: `slotted every 5ms open 1ms`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<String>,
     /// The plugins whose words it may use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<Plugin>,

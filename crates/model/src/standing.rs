@@ -48,7 +48,7 @@ fn fixed(shaper: &Shaper) -> Option<&'static str> {
     match shaper {
         Shaper::Own { .. } => Some("which shapes itself"),
         Shaper::Trace { .. } => Some("whose rate is its trace's"),
-        Shaper::Htb { .. } | Shaper::Line { .. } => None,
+        Shaper::Htb { .. } | Shaper::Line { .. } | Shaper::Link { .. } => None,
     }
 }
 

@@ -187,6 +187,12 @@ impl Scenario {
                             let name = format!("number {trace}");
                             return Err(Inconsistent::Unknown { by, what: "trace", name });
                         }
+                        Kind::Queue(Queue { shaper: Shaper::Link { link, .. }, .. })
+                            if self.links.get(*link as usize).is_none() =>
+                        {
+                            let name = format!("number {link}");
+                            return Err(Inconsistent::Unknown { by, what: "link", name });
+                        }
                         Kind::Queue(Queue {
                             shaper: Shaper::Htb { burst: Some(bytes), .. },
                             ..
@@ -295,6 +301,11 @@ impl Scenario {
                 {
                     return unknown(&event.name, "trace", &format!("number {trace}"));
                 }
+                if let Action::ReplaceQdisc { shaper: Some(Shaper::Link { link, .. }), .. } = action
+                    && self.links.get(*link as usize).is_none()
+                {
+                    return unknown(&event.name, "link", &format!("number {link}"));
+                }
                 let stands = match action {
                     Action::Rate { rate, .. } => too_slow(*rate),
                     Action::ReplaceQdisc { shaper: Some(shaper), .. } => shaped_to_nothing(shaper),
@@ -327,7 +338,14 @@ impl Scenario {
             .chain(self.hops.iter().map(|h| (format!("the stack of hop {}", h.name), &*h.stack)))
             .chain(self.flows.iter().map(|f| (format!("the stack of flow {}", f.name), &*f.stack)));
         let elements = self.elements().flat_map(|(path, element)| match &element.kind {
-            Kind::Queue(queue) => vec![(path, queue.qdisc.as_str())],
+            Kind::Queue(queue) => {
+                let link = match queue.shaper {
+                    Shaper::Link { link, .. } => self.links.get(link as usize),
+                    _ => None,
+                };
+                let link = link.map(|words| (path.clone(), words.as_str()));
+                std::iter::once((path, queue.qdisc.as_str())).chain(link).collect()
+            }
             Kind::Netem(netem) => netem.chain.iter().map(|w| (path.clone(), w.as_str())).collect(),
             _ => Vec::new(),
         });
@@ -405,7 +423,9 @@ fn too_slow(rate: Rate) -> bool {
 fn shaped_to_nothing(shaper: &Shaper) -> bool {
     match *shaper {
         Shaper::Htb { rate, ceil, .. } => too_slow(rate) || ceil.is_some_and(too_slow),
-        Shaper::Line { rate } | Shaper::Trace { rate, .. } => too_slow(rate),
+        Shaper::Line { rate } | Shaper::Trace { rate, .. } | Shaper::Link { rate, .. } => {
+            too_slow(rate)
+        }
         Shaper::Own { rate } => rate.is_some_and(too_slow),
     }
 }

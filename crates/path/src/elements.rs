@@ -1,17 +1,26 @@
-//! Which path elements words can ask for: those of this crate, and whatever is added.
+//! The path elements and links that words can name: those of this crate, and whatever is added.
 //!
 //! A plain value, as the registry of disciplines is: an engine has its own.
 
 use crate::element::{NamedElement, PathElement};
+use crate::link::{Link, NamedLink};
 use sojourn_qdisc::{Catalogue, Discipline, NotAdded, Settings, TcError, TcTokens};
+use sojourn_units::{Random, Rate};
 use std::sync::Arc;
 
 /// How an element is made from the words behind its name.
 type Build = dyn Fn(&mut TcTokens<'_>) -> Result<Box<dyn PathElement>, TcError> + Send + Sync;
 
-/// The path elements that words can ask for.
+/// How a link is made from the words behind its name, the hop's rate, and its random stream.
+type BuildLink =
+    dyn Fn(&mut TcTokens<'_>, Rate, Random) -> Result<Box<dyn Link>, TcError> + Send + Sync;
+
+/// The path elements and links that words can name.
 #[derive(Clone, Debug)]
-pub struct Elements(Catalogue<Build>);
+pub struct Elements {
+    passed: Catalogue<Build>,
+    links: Catalogue<BuildLink>,
+}
 
 impl Default for Elements {
     /// Those of this crate.
@@ -23,13 +32,20 @@ impl Default for Elements {
 impl Elements {
     /// Those of this crate.
     pub fn built_in() -> Self {
-        let mut elements = Self(Catalogue::new("path element"));
+        let mut elements =
+            Self { passed: Catalogue::new("path element"), links: Catalogue::new("link") };
         macro_rules! add {
             (typed { $($typed:tt)* } by_words { $($file:ident: $type:ident;)* }) => {
                 $(elements.add::<crate::$file::$type>().expect("the tables here are right");)*
             };
         }
         middleboxes!(add);
+        macro_rules! add_links {
+            ($($file:ident: $type:ident;)*) => {
+                $(elements.add_link::<crate::$file::$type>().expect("the tables here are right");)*
+            };
+        }
+        links!(add_links);
         elements
     }
 
@@ -40,7 +56,18 @@ impl Elements {
     pub fn add<E: NamedElement>(&mut self) -> Result<(), NotAdded> {
         let info = <E::Options as Settings>::INFO;
         let build: Arc<Build> = Arc::new(|words| Ok(Box::new(E::new(E::options(words)?))));
-        self.0.add(info, |words| E::options(words).map(drop), build)
+        self.passed.add(info, |words| E::options(words).map(drop), build)
+    }
+
+    /// Adds a link, by the name in its table.
+    ///
+    /// # Errors
+    /// As [`Elements::add`].
+    pub fn add_link<L: NamedLink>(&mut self) -> Result<(), NotAdded> {
+        let info = <L::Options as Settings>::INFO;
+        let build: Arc<BuildLink> =
+            Arc::new(|words, rate, random| Ok(Box::new(L::new(L::options(words)?, rate, random))));
+        self.links.add(info, |words| L::options(words).map(drop), build)
     }
 
     /// The element that words ask for: its name, then its options.
@@ -48,17 +75,41 @@ impl Elements {
     /// # Errors
     /// Whatever is wrong with the words, with its place in them.
     pub fn build(&self, words: &str) -> Result<Box<dyn PathElement>, TcError> {
-        self.0.build(words, |build, words| build(words))
+        self.passed.build(words, |build, words| build(words))
+    }
+
+    /// The link that words name, at this rate.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the words, with its place in them.
+    pub fn build_link(
+        &self,
+        words: &str,
+        rate: Rate,
+        random: Random,
+    ) -> Result<Box<dyn Link>, TcError> {
+        self.links.build(words, |build, words| build(words, rate, random))
     }
 
     /// The table of each, in alphabetical order.
     pub fn infos(&self) -> impl Iterator<Item = &'static Discipline> {
-        self.0.infos()
+        self.passed.infos()
+    }
+
+    /// The same of links.
+    pub fn link_infos(&self) -> impl Iterator<Item = &'static Discipline> {
+        self.links.infos()
     }
 
     /// The words alone, for whoever checks an experiment and builds nothing.
     #[must_use]
     pub fn words(&self) -> Catalogue<()> {
-        self.0.words()
+        self.passed.words()
+    }
+
+    /// The same of links.
+    #[must_use]
+    pub fn link_words(&self) -> Catalogue<()> {
+        self.links.words()
     }
 }

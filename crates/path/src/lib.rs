@@ -26,10 +26,20 @@ macro_rules! middleboxes {
     };
 }
 
+/// Every link of this crate that words name: its file, and the type there. The registry in `elements.rs` takes the list.
+macro_rules! links {
+    ($take:ident) => {
+        $take! {
+            slotted: Slotted;
+        }
+    };
+}
+
 mod delivery;
 mod element;
 mod elements;
 pub mod flow_limit;
+pub mod link;
 mod middlebox;
 mod packet;
 pub mod periodic_loss;
@@ -41,6 +51,7 @@ mod replay;
 pub mod rewrite;
 mod select;
 mod setup;
+pub mod slotted;
 #[cfg(test)]
 mod testing;
 pub mod topology;
@@ -49,6 +60,7 @@ pub mod wifi;
 
 pub use element::{NamedElement, PathElement, Verdict};
 pub use elements::Elements;
+pub use link::{Link, NamedLink, OnLink};
 pub use middlebox::{Middlebox, MiddleboxKind, Named};
 pub use packet::{Outer, PathPacket, SkbCharge, Sojourn};
 pub use policer::Policer;

@@ -1,10 +1,11 @@
 //! A queue discipline and the device that it feeds.
 //!
-//! Five kinds of device: one that takes no time (a veth of the published testbeds: whatever the discipline lets
+//! Six kinds of device: one that takes no time (a veth of the published testbeds: whatever the discipline lets
 //! go has gone), a line that holds a packet for as long as its bits take, a link that sends when its trace has a chance, a radio
 //! link that sends bursts, and an end of a wireless LAN, whose channel is handed in when the port is polled, since others send there too.
 
 use crate::delivery::Delivery;
+use crate::link::{Next, OnLink};
 use crate::packet::{PathPacket, SkbCharge, Sojourn};
 use crate::wifi::Air;
 use crate::wifi::transmitter::{Served, Transmitter};
@@ -28,6 +29,8 @@ pub enum Device<P> {
     },
     /// Sends when its trace has a chance.
     Trace(Box<Delivery<P>>),
+    /// Sends when a link that words name takes a packet.
+    Link(Box<OnLink<P>>),
     /// Sends bursts when it has a chance to.
     Radio(Box<Radio<P>>),
     /// Sends when it is its turn on the channel of this number.
@@ -90,6 +93,11 @@ impl<P: PathPacket> Port<P> {
     /// Whether its device is on the air.
     pub const fn is_wireless(&self) -> bool {
         matches!(self.device, Device::Radio(_) | Device::Wifi(..))
+    }
+
+    /// Whether its device looks at each packet that comes, though others are on their way.
+    pub const fn looks_at_arrivals(&self) -> bool {
+        self.is_wireless() || matches!(self.device, Device::Link(_))
     }
 
     /// From now on it is a device of the host that sends: what it is done with goes back to the sockets
@@ -163,7 +171,9 @@ impl<P: PathPacket> Port<P> {
                 }
             }
             // Together, so that there are few enough to be told apart by comparisons and not by a jump through a table.
-            Device::Trace(_) | Device::Radio(_) | Device::Wifi(..) => self.poll_wireless(now, air),
+            Device::Trace(_) | Device::Link(_) | Device::Radio(_) | Device::Wifi(..) => {
+                self.poll_wireless(now, air)
+            }
         }
     }
 
@@ -172,6 +182,7 @@ impl<P: PathPacket> Port<P> {
         match &self.device {
             Device::Wifi(..) => self.poll_wifi(now, air),
             Device::Trace(_) => self.poll_trace(now),
+            Device::Link(_) => self.poll_link(now),
             _ => self.poll_radio(now),
         }
     }
@@ -222,6 +233,37 @@ impl<P: PathPacket> Port<P> {
             return Poll::Later(link.next_chance());
         }
         Poll::Later(Time::NEVER)
+    }
+
+    fn poll_link(&mut self, now: Time) -> Poll<P> {
+        let Device::Link(link) = &mut self.device else { unreachable!() };
+        let (discipline, random, sojourns) =
+            (&mut self.discipline, &mut self.random, &mut self.sojourns);
+        let stats = core::cell::RefCell::new(&mut self.stats);
+        let queue = |wanted: bool| {
+            if !wanted {
+                return (discipline.backlog(), None);
+            }
+            let stats = &mut **stats.borrow_mut();
+            let mut cx = Context { random, telemetry: stats };
+            let next = match discipline.dequeue(now, &mut cx) {
+                Dequeued::Packet(packet) => {
+                    let waited = now.since(packet.entered());
+                    sojourns.add(waited);
+                    let class = cx.telemetry.take_class();
+                    Some(Next::Packet(packet, Sojourn { waited, class }))
+                }
+                Dequeued::Wait(at) => Some(Next::Later(at)),
+                Dequeued::Empty => None,
+            };
+            (discipline.backlog(), next)
+        };
+        let lost = |packet, reason| stats.borrow_mut().dropped(now, packet, reason);
+        let poll = link.serve(now, queue, P::wire_len, lost);
+        if let Poll::Packet(packet, _) = &poll {
+            self.note_left(now, packet);
+        }
+        poll
     }
 
     fn poll_radio(&mut self, now: Time) -> Poll<P> {
@@ -303,6 +345,7 @@ impl<P: PathPacket> Port<P> {
         match &self.device {
             Device::Line { sending: Some((.., p)), .. } => add(p),
             Device::Trace(link) => link.held().into_iter().for_each(add),
+            Device::Link(link) => link.held().for_each(add),
             Device::Radio(radio) => radio.held().for_each(add),
             Device::Wifi(_, transmitter) => transmitter.held().for_each(add),
             Device::Line { .. } | Device::Instant => {}
@@ -344,6 +387,7 @@ impl<P: PathPacket> Port<P> {
                 return true;
             }
             Device::Trace(_) => return false,
+            Device::Link(link) => return link.set_rate(rate),
             Device::Instant => {}
         }
         self.discipline.set_rate(now, rate)
@@ -423,6 +467,11 @@ impl<P: PathPacket> Port<P> {
             (Device::Trace(link), Device::Trace(before)) => *link = before,
             (_, Device::Trace(link)) => {
                 if let Some(packet) = link.into_held() {
+                    self.stats.dropped(now, packet, Reason::Flushed);
+                }
+            }
+            (_, Device::Link(link)) => {
+                for packet in link.into_held() {
                     self.stats.dropped(now, packet, Reason::Flushed);
                 }
             }

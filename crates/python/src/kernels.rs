@@ -159,6 +159,10 @@ impl Vocabulary for WithKernels {
         self.words.middlebox(words)
     }
 
+    fn link(&self, words: &str) -> Result<(), WordError> {
+        self.words.link(words)
+    }
+
     fn app(&self, words: &str) -> Result<(), WordError> {
         self.words.app(words)
     }

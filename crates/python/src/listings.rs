@@ -46,6 +46,12 @@ pub fn elements() -> String {
     listing::disciplines(Sim::new().elements().infos()).to_string()
 }
 
+/// Every link that words name, as JSON, as [`qdiscs`] has its own.
+#[pyfunction]
+pub fn links() -> String {
+    listing::disciplines(Sim::new().elements().link_infos()).to_string()
+}
+
 /// Every application that words name, as JSON, as [`qdiscs`] has its own.
 #[pyfunction]
 pub fn apps() -> String {

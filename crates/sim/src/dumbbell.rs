@@ -116,6 +116,7 @@ impl Dumbbell {
             windows: Vec::new(),
             checks: Vec::new(),
             traces: Vec::new(),
+            links: Vec::new(),
             plugins: Vec::new(),
         }
     }

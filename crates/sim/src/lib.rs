@@ -29,10 +29,10 @@ use known::Known;
 use sojourn_capture::Capture;
 use sojourn_engine::{Capabilities, Clock, Engine, Facts, Foreseen, RunError, Watch};
 use sojourn_model::{
-    By, ElementKind, Feature, Kind, Place, Quic, RuleKind, Scenario, Traffic, TrafficKind,
+    By, ElementKind, Feature, Kind, Place, Quic, RuleKind, Scenario, Shaper, Traffic, TrafficKind,
     TunnelProtocol, Unsupported,
 };
-use sojourn_path::{Elements, NamedElement};
+use sojourn_path::{Elements, NamedElement, NamedLink};
 use sojourn_qdisc::{Family, NotAdded, Registry, RegistryError, TcError};
 use sojourn_quic::Stack;
 use sojourn_results::{EngineId, Run};
@@ -90,6 +90,15 @@ impl Sim {
     /// The name is taken or no word, or the table contradicts itself.
     pub fn with_element<E: NamedElement>(mut self) -> Result<Self, NotAdded> {
         self.known.elements.add::<E>()?;
+        Ok(self)
+    }
+
+    /// And with this link, by the name in its table: `link = "NAME …"` of a hop asks for it.
+    ///
+    /// # Errors
+    /// The name is taken or no word, or the table contradicts itself.
+    pub fn with_link<L: NamedLink>(mut self) -> Result<Self, NotAdded> {
+        self.known.elements.add_link::<L>()?;
         Ok(self)
     }
 
@@ -199,7 +208,14 @@ impl Sim {
             let error = apps.check(&app.words).err()?;
             Some(refusal("app", &app.words, Place::Flow(flow.name.clone()), error))
         });
-        of_elements.chain(of_flows).collect()
+        let links = self.known.elements.link_words();
+        let of_links = scenario.disciplines().filter_map(|(path, queue)| {
+            let Shaper::Link { link, .. } = queue.shaper else { return None };
+            let words = scenario.links.get(link as usize)?;
+            let error = links.check(words).err()?;
+            Some(refusal("link", words, Place::Element(path), error))
+        });
+        of_elements.chain(of_links).chain(of_flows).collect()
     }
 }
 

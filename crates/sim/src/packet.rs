@@ -28,13 +28,13 @@ pub(crate) fn mss(ip: Ip) -> u32 {
     MTU - HEADERS - ip.more()
 }
 
-/// A packet's handle: what queues and ports move. Outside the simulator it is what [`sojourn_qdisc::Packet`] tells of it.
+/// A packet's handle: what queues and ports move. Outside the simulator it is a [`sojourn_qdisc::Packet`].
 #[derive(Clone, Debug)]
 pub struct PacketBox(Box<Packet>);
 
 /// Boxes that are free to be used again.
 #[derive(Default, Debug)]
-#[allow(clippy::vec_box, reason = "the boxes themselves are what is kept")]
+#[allow(clippy::vec_box, reason = "the pool keeps the boxes themselves")]
 pub(crate) struct Pool {
     free: Vec<Box<Packet>>,
 }
@@ -83,7 +83,7 @@ impl core::ops::DerefMut for PacketBox {
     }
 }
 
-/// Whose a packet is.
+/// The owner of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Owner {
     /// The flow's number in the run.
@@ -183,7 +183,7 @@ pub(crate) struct Layer<'a> {
     pub(crate) wire_len: u32,
 }
 
-/// What a packet carries. What it is stands in front, so that the packet's first line of cache tells.
+/// The contents of a packet. Its kind comes first, so that it is in the packet's first line of cache.
 #[derive(Clone, Debug)]
 #[repr(u8)]
 #[non_exhaustive]
@@ -235,7 +235,7 @@ struct Form(u32);
 impl Form {
     /// Bits under the length.
     const BITS: u32 = 8;
-    /// It is of a flow whose data goes up.
+    /// It is of a flow that sends its data up.
     const UP: u32 = 1;
     /// It goes against what its body says: the data of its half-connection go against the flow's.
     const TURNED: u32 = 2;
@@ -327,7 +327,7 @@ impl Packet {
         packet
     }
 
-    /// The same, of a datagram whose bytes the other end reads.
+    /// The same, of a datagram that the other end reads byte by byte.
     #[must_use]
     pub(crate) fn carrying(mut self, payload: &[u8]) -> Self {
         self.form.0 |= Form::CARRIES;
@@ -369,7 +369,7 @@ impl Packet {
         }
     }
 
-    /// As a packet of a half-connection whose data goes from the receiver of the flow's data to the sender: requests,
+    /// As a packet of a half-connection that carries data from the receiver of the flow's data to the sender: requests,
     /// or answers to what the sender asked.
     #[must_use]
     #[inline]

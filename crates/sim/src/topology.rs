@@ -45,7 +45,7 @@ fn profile(stack_name: &str) -> QdiscQuirks {
     stack(stack_name).qdisc
 }
 
-/// Whether netperf makes the flow, so that there is a control connection beside it.
+/// Whether netperf makes the flow, so that there is a control connection, too.
 pub(crate) fn is_netperfs(flow: &Flow, stack: &Stack) -> bool {
     stack.tcp.netperf && matches!(flow.traffic, Traffic::Tcp(_))
 }

@@ -57,7 +57,7 @@ pub enum TsoBursts {
 pub use crate::cc::prague::{Independence, Scaling, Version as PragueVersion};
 pub use crate::ecn::Request as EcnRequest;
 
-/// Whose SCE senders these are (`cubic-sce`, `reno-sce`, `dctcp-sce`).
+/// The version of the SCE senders (`cubic-sce`, `reno-sce`, `dctcp-sce`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SceSenders {
     /// As published (chromi/sce), bugs included: see [`crate::cc::sce`].
@@ -78,7 +78,7 @@ pub struct TcpQuirks {
     pub prr: PrrBound,
     /// How segments leave in bursts.
     pub tso_bursts: TsoBursts,
-    /// Whether a receiver whose application has read everything acknowledges a segment with PSH at once, also a full
+    /// Whether a receiver with an application that has read everything acknowledges a segment with PSH at once, also a full
     /// one (from 6.6: "tcp: fix delayed ACKs for MSS boundary condition", `tcp_measure_rcv_mss`).
     pub acks_push: bool,
     /// Whether a sender that its small queue has stopped (`tcp_small_queue_check`) is woken when the queue has drained.
@@ -113,7 +113,7 @@ pub struct TcpQuirks {
     pub rtt_independence: Option<Independence>,
     /// Whether a receiver echoes ECT(1) as SCE (`net.ipv4.tcp_sce`), which only the SCE project's kernel can.
     pub echoes_sce: bool,
-    /// Whose SCE senders these are.
+    /// The version of the SCE senders.
     pub sce: SceSenders,
     /// Whether AccECN's option is on every packet of an AccECN connection but its SYN (`net.ipv4.tcp_ecn_option`, 2 by default
     /// in 7.3). Those of 2020 and 2021 have it at the most on the two ACKs after a mark, which is left out.
@@ -121,7 +121,7 @@ pub struct TcpQuirks {
     /// Whether the first SYN that is repeated asks for AccECN once more (RFC 9768 §3.1.4.1; docs/linux-notes/repeated-syn.md).
     /// Those of 2020 and 2021 are of before that rule.
     pub accecn_syn_twice: bool,
-    /// Whether a control is told of an ACK (`in_ack_event`) when what it delivers has been counted (from 6.15), or
+    /// Whether a control hears of an ACK (`in_ack_event`) after its deliveries have been counted (from 6.15), or
     /// before, when only what it SACKs has. DCTCP's alpha lags one ACK behind in the second case.
     pub ack_event_counts_its_ack: bool,
     /// What is added to short timers, a tail-loss probe's and RACK's (`TCP_TIMEOUT_MIN_US`: 2 ms from 6.7 on;
@@ -136,7 +136,7 @@ pub struct TcpQuirks {
     /// SYNs that are repeated at the first interval before it doubles (`net.ipv4.tcp_syn_linear_timeouts`, 4 from 6.5
     /// on).
     pub syn_linear_timeouts: u32,
-    /// SACK blocks that the receiver keeps before a held-back ACK is let go for a further one: three fit beside
+    /// SACK blocks that the receiver keeps before a held-back ACK is let go for a further one: three fit next to
     /// timestamps, and Linux 5.8 stopped to rely on all of them arriving (`TCP_SACK_BLOCKS_EXPECTED`: 2).
     pub sack_blocks_kept: usize,
     /// The kernel's tick rate; CUBIC's clock moves in these (`CONFIG_HZ`).
@@ -147,7 +147,7 @@ pub struct TcpQuirks {
     pub receive_buffer: (u32, u32),
     /// Largest send buffer in bytes (`net.ipv4.tcp_wmem`). It grows with the window (`tcp_sndbuf_expand`).
     pub send_buffer: u32,
-    /// What a buffer of data counts in it beside its payload, bytes (`truesize`): `sk_buff` of 256, `skb_shared_info` of 320,
+    /// The size of a buffer of data in it without its payload, bytes (`truesize`): `sk_buff` of 256, `skb_shared_info` of 320,
     /// and the head, 704 bytes of 1024, or from Linux 6.3 on 320 of a cache of its own (`skb_small_head_cache`).
     pub skb_overhead: u32,
     /// How the receive buffer grows.
@@ -172,7 +172,7 @@ pub struct TcpQuirks {
     pub host_jitter: Span,
 }
 
-/// Kernels of the main line; what a bed's hosts add is the bed's (`sojourn-stacks`).
+/// Kernels of the main line; a bed's own settings are the bed's (`sojourn-stacks`).
 impl TcpQuirks {
     /// Linux 7.3, with ticks of 4 ms, ECN asked for, and hosts that take no time.
     pub const LINUX_7_3: Self = Self {

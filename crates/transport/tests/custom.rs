@@ -66,7 +66,7 @@ impl Wire {
     }
 }
 
-/// A sender whose first window leaves at 20 ms, segment by segment.
+/// A sender that sends its first window at 20 ms, segment by segment.
 fn established(control: AnyCongestionControl) -> (Sender, Wire) {
     let config = Config { initial_window: Some(10), ..Config::default() };
     assert_eq!(config.mss, MSS);
@@ -177,7 +177,7 @@ fn a_name_is_given_once() {
         let error = controls.add(nameless, |quirks| Reno::new(quirks).into());
         assert_eq!(error, Err(AddError::NoName(name)));
     }
-    // What was refused is not there; what is there has each name once.
+    // A refused control is not in the list; each name occurs once.
     let names: Vec<&str> = controls.names().collect();
     assert_eq!(names.len(), Registry::built_in().names().count() + 1);
     let mut sorted = names.clone();
@@ -206,7 +206,7 @@ fn an_unknown_name_is_told_with_the_nearest() {
     );
 }
 
-/// What a control was told, in order.
+/// The calls of a control, in order.
 #[derive(Clone, PartialEq, Debug)]
 enum Told {
     Lost(LostSegment),
@@ -215,7 +215,7 @@ enum Told {
     Event(Event),
 }
 
-/// A control with a window of its own, of 10, that writes down what it is told.
+/// A control with a window of its own, of 10, that writes down its calls.
 #[derive(Clone, Debug)]
 struct Listener {
     asks: bool,
@@ -281,7 +281,7 @@ impl Heard {
         Self { sender, wire, told }
     }
 
-    /// What an ACK lets out, and what the control is told with it.
+    /// The segments that an ACK releases, and the control's calls with it.
     fn ack(&mut self, ms: u64, una: u32, sacked: &[(u32, u32)]) -> (String, Vec<Told>) {
         ack(&mut self.sender, &mut self.wire, ms, una, sacked);
         (self.wire.line(), self.take())
@@ -341,7 +341,7 @@ fn what_is_kept_with_each_segment_comes_back() {
     assert_eq!(told, [Told::State(CaState::Open), sample(0, left(3, 3))]);
 }
 
-/// Who does not ask is told of no segment, and of everything else the same.
+/// A control that does not ask hears of no segment, and of everything else the same.
 #[test]
 fn nothing_is_kept_for_a_control_that_does_not_ask() {
     let (mut asks, mut silent) = (Heard::new(true), Heard::new(false));

@@ -28,6 +28,7 @@ pub struct Words<P = NoPacket> {
     qdiscs: Registry<P>,
     controls: Controls,
     elements: Catalogue<()>,
+    links: Catalogue<()>,
     apps: Catalogue<()>,
     plugins: Vec<Plugin>,
 }
@@ -47,6 +48,7 @@ impl<P: Packet> Words<P> {
             qdiscs,
             controls: Controls::built_in(),
             elements: Catalogue::new("path element"),
+            links: Catalogue::new("link"),
             apps: Catalogue::new("application"),
             plugins: Vec::new(),
         }
@@ -56,6 +58,12 @@ impl<P: Packet> Words<P> {
     #[must_use]
     pub fn with_elements(self, elements: Catalogue<()>) -> Self {
         Self { elements, ..self }
+    }
+
+    /// With the links that an engine knows by name (`elements().link_words()` of the simulator).
+    #[must_use]
+    pub fn with_links(self, links: Catalogue<()>) -> Self {
+        Self { links, ..self }
     }
 
     /// With the applications that an engine knows by name (`apps().words()` of the simulator).
@@ -167,6 +175,10 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn middlebox(&self, words: &str) -> Result<(), WordError> {
         self.elements.check(words).map_err(|error| from_tc(error, 0))
+    }
+
+    fn link(&self, words: &str) -> Result<(), WordError> {
+        self.links.check(words).map_err(|error| from_tc(error, 0))
     }
 
     fn app(&self, words: &str) -> Result<(), WordError> {

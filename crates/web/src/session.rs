@@ -31,6 +31,7 @@ impl Default for Session {
         let sim = Sim::new();
         let words = Words::new(sim.qdiscs().clone())
             .with_elements(sim.elements().words())
+            .with_links(sim.elements().link_words())
             .with_apps(sim.apps().words())
             .with_controls(sim.controls().clone());
         Self { sim, words, planned: Vec::new(), running: None, finished: None }

@@ -429,6 +429,19 @@ def elements(
 
 
 @app.command()
+def links(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Show one in detail.", autocompletion=complete.links)
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the links for a hop's [b]link[/b], or show the options of one."""
+    from sojourn.cli.lists import links as command
+
+    command(name, as_json=as_json)
+
+
+@app.command()
 def apps(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="Show one in detail.", autocompletion=complete.apps)

@@ -44,6 +44,13 @@ def ccs(incomplete: str) -> Iterator[tuple[str, str]]:
     return _told(listings.ccs(), incomplete)
 
 
+def links(incomplete: str) -> Iterator[tuple[str, str]]:
+    """Yield links that words name with what they are."""
+    from sojourn.core import listings
+
+    return _told(listings.links(), incomplete)
+
+
 def elements(incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield path elements that words name with what they are."""
     from sojourn.core import listings

@@ -88,6 +88,11 @@ def elements(name: str | None, *, as_json: bool) -> None:
     _list_or_show("elements", "path element", listings.elements(), name, _show_options, as_json=as_json)
 
 
+def links(name: str | None, *, as_json: bool) -> None:
+    """List the links that words name, or show one."""
+    _list_or_show("links", "link", listings.links(), name, _show_options, as_json=as_json)
+
+
 def apps(name: str | None, *, as_json: bool) -> None:
     """List the applications that words name, or show one."""
     _list_or_show("apps", "application", listings.apps(), name, _show_options, as_json=as_json)

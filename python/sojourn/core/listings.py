@@ -47,6 +47,11 @@ def quic() -> list[Entry]:
     ]
 
 
+def links() -> list[Entry]:
+    """Return the links that words name."""
+    return _entries(_core.links())
+
+
 def elements() -> list[Entry]:
     """Return every path element that words name: options with units and defaults, sources."""
     return _entries(_core.elements())

@@ -252,13 +252,14 @@ impl Resolver<'_> {
             Shaper::Htb { rate, .. } | Shaper::Line { rate } => Some(rate),
             Shaper::Own { rate } => rate,
             Shaper::Trace { .. } => None,
+            Shaper::Link { rate, .. } => Some(rate),
         };
         let rate = rate.or(old_rate);
         let word = word.unwrap_or(match old {
             Shaper::Line { .. } => "line",
             Shaper::Own { .. } => "own",
             // A rate alone takes a link off its trace.
-            Shaper::Htb { .. } | Shaper::Trace { .. } => "htb",
+            Shaper::Htb { .. } | Shaper::Trace { .. } | Shaper::Link { .. } => "htb",
         });
         match (word, rate, old) {
             ("own", rate, _) => Some(Shaper::Own { rate }),

@@ -243,8 +243,20 @@ impl Resolver<'_> {
             );
             self.says(&place, DiagnosticKind::Key, message);
         }
+        let link = self.setting(table, side, "link").cloned();
+        let link = match (&link, &trace, &shaper) {
+            (Some(item), None, None) => self.link(item),
+            (Some(item), ..) => {
+                let place = item.place.clone();
+                let message = "a link has words of its own, a trace or a shaper, not several";
+                self.says(&place, DiagnosticKind::Key, message);
+                None
+            }
+            (None, ..) => None,
+        };
         let shaper = match (traced, shaper.as_deref(), rate) {
             (Some((trace, rate)), ..) => Shaper::Trace { trace, rate },
+            (None, None, Some(rate)) if let Some(link) = link => Shaper::Link { link, rate },
             (None, Some("own"), rate) => Shaper::Own { rate },
             (None, Some("line"), Some(rate)) => Shaper::Line { rate },
             (None, _, Some(rate)) => Shaper::Htb { rate, ceil, burst },
@@ -284,6 +296,21 @@ impl Resolver<'_> {
             self.traces.len() - 1
         });
         Some((number as u32, mean))
+    }
+
+    /// The number of a link among the run's.
+    fn link(&mut self, item: &Item) -> Option<u32> {
+        if let Err(error) = self.vocabulary.link(item.text()) {
+            self.word_error(item, error);
+            return None;
+        }
+        let words = super::one_line(item.text());
+        let known = self.links.iter().position(|known| *known == words);
+        let number = known.unwrap_or_else(|| {
+            self.links.push(words);
+            self.links.len() - 1
+        });
+        Some(number as u32)
     }
 
     /// Puts an element of `[[hop.element]]` where it belongs.

@@ -83,6 +83,7 @@ impl<P: PathPacket> Topology<P> {
                 let random = Random::named(basis.scenario.seed, &name);
                 let q = Queue { shaper: *shaper, qdisc: qdisc.clone() };
                 node.port.replace_all(now, queue(basis, element, &q, random)?);
+                node.reorders |= node.port.looks_at_arrivals();
             }
             Action::Delay { element, delay, .. } => {
                 if let Some(netem) = &node.netem {

@@ -6,7 +6,7 @@ use super::host::{End, NicKind};
 use super::node::{Node, Role, queue_among};
 use crate::delivery::Delivery;
 use crate::wifi::{Air, Channel, Transmitter};
-use crate::{Device, PathPacket, Port, Radio};
+use crate::{Device, OnLink, PathPacket, Port, Radio};
 use sojourn_model::{AggregatingLink, Flow, FlowDelay, Kind, Netem, Queue, Shaper, Wifi};
 use sojourn_qdisc::{AnyQdisc, QdiscQuirks, TcError, netem};
 use sojourn_units::{Random, Rate, Span, Time};
@@ -28,13 +28,25 @@ pub(super) fn queue<P: PathPacket>(
             let burst = burst.map_or(String::new(), |b| format!(" burst {b}b cburst {b}b"));
             format!("htb rate {}{ceil}{burst} {}", tc_rate(rate), q.qdisc)
         }
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Own { .. } => q.qdisc.to_string(),
+        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => {
+            q.qdisc.to_string()
+        }
     };
     let device = match q.shaper {
         Shaper::Line { rate } => Device::line(rate),
         Shaper::Trace { trace, .. } => {
             let trace = basis.scenario.traces[trace as usize].clone();
             Device::Trace(Box::new(Delivery::new(trace)))
+        }
+        Shaper::Link { link, rate } => {
+            let words = basis.scenario.links[link as usize].as_str();
+            let built = basis.elements.build_link(
+                words,
+                rate,
+                Random::named(basis.scenario.seed, &format!("link/{element}")),
+            );
+            let link = built.map_err(|error| unbuildable(element, words, error))?;
+            Device::Link(Box::new(OnLink::new(link)))
         }
         Shaper::Htb { .. } | Shaper::Own { .. } => Device::Instant,
     };
@@ -230,10 +242,7 @@ impl<'a, P: PathPacket> Ports<'a, P> {
         let frames = discipline(self.basis, path, &words, &profile, &mut random)?;
         let port = Port::new(frames, device, random);
         let role = Role::Queue { element: path.to_owned() };
-        let index = self.add(path, port, role, None);
-        // What is on the air must not keep what comes from asking for the next chance.
-        self.nodes[usize::from(index)].reorders = true;
-        Ok(index)
+        Ok(self.add(path, port, role, None))
     }
 
     /// The random stream of a port.
@@ -256,7 +265,9 @@ impl<'a, P: PathPacket> Ports<'a, P> {
         netem: Option<netem::Parameters>,
     ) -> u16 {
         let index = self.nodes.len() as u16;
-        let reorders = netem.as_ref().is_some_and(netem::Parameters::varies);
+        // What is on the air or on a link must not keep what comes from asking for the next chance.
+        let reorders =
+            port.looks_at_arrivals() || netem.as_ref().is_some_and(netem::Parameters::varies);
         self.nodes.push(Node { port, role, own: false, reorders, netem });
         self.known.insert(key.to_owned(), index);
         index

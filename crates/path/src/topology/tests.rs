@@ -93,6 +93,7 @@ fn scenario() -> Scenario {
         windows: Vec::new(),
         checks: Vec::new(),
         traces: Vec::new(),
+        links: Vec::new(),
         plugins: Vec::new(),
     }
 }

@@ -57,6 +57,7 @@ impl WithClasses {
         let plain = Words::new(sim.qdiscs().clone())
             .with_controls(sim.controls().clone())
             .with_elements(sim.elements().words())
+            .with_links(sim.elements().link_words())
             .with_apps(sim.apps().words())
             .with_plugins(plugins);
         let folder = classes.folder().to_owned();
@@ -161,6 +162,10 @@ impl Vocabulary for WithClasses {
 
     fn middlebox(&self, words: &str) -> Result<(), WordError> {
         self.plain.middlebox(words)
+    }
+
+    fn link(&self, words: &str) -> Result<(), WordError> {
+        self.plain.link(words)
     }
 
     fn app(&self, words: &str) -> Result<(), WordError> {

@@ -61,7 +61,7 @@ impl Expression {
     }
 }
 
-/// The flows and queues whose last samples place a metric's window.
+/// The flows and queues that place a metric's window by their last samples.
 fn subjects(frame: &Frame<'_>, call: &Call) -> Vec<String> {
     let names: Vec<&str> = call.names.iter().map(|name| name.text.as_str()).collect();
     // Of a flow at a queue the flow decides.

@@ -240,7 +240,7 @@ impl Aggregate {
     }
 }
 
-/// Values over time, each of which stands from the value before it to itself; the first from the window's beginning.
+/// Values over time. Each holds from the value before it to itself, the first from the window's beginning.
 pub(super) struct Standing<'a> {
     series: &'a Series,
     from: f64,

@@ -1,11 +1,11 @@
-//! Delays of every packet in a window: the intervals of the table `delays` that the window is made of; and of which flows
+//! Delays of every packet in a window: the intervals of the table `delays` that the window consists of; and the flows with
 //! there are such intervals.
 //!
 //! A thousand flows' distributions are more than all else that a run keeps, and of a thousand flows nobody asks for each.
 //! A queue's are there always: what of it is no single flow's has an empty name.
 //!
-//! An interval lies in the window or outside it. One that lies across an edge of the window means that the window was
-//! not known when the run was made, which is said and not guessed around.
+//! An interval belongs to the window or does not. If one crosses an edge of the window, nobody knew the window when the run was
+//! made; that is an error and no occasion to guess.
 
 use super::expression::Expression;
 use super::fault::Fault;
@@ -17,13 +17,13 @@ use crate::schema;
 use sojourn_model::{At, Flow, Scenario, Traffic};
 use std::collections::BTreeSet;
 
-/// Of at most so many flows delays are recorded per flow without being asked for.
+/// With at most this number of flows, delays are recorded per flow by default.
 pub const FEW: usize = 64;
 
-/// What has delays of its own in the table `delays`: a flow, or together all flows whose delays are not recorded per flow.
+/// The owner of delays in the table `delays`: a flow, or all flows together that have no delays per flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Subject<'a> {
-    /// The flow's name; empty for those not recorded per flow, of which there are no one-way delays.
+    /// The flow's name; empty for those not recorded per flow, which have no one-way delays.
     pub name: &'a str,
     /// Its flows' numbers in the scenario, ascending, at least one.
     pub flows: Vec<usize>,
@@ -31,7 +31,7 @@ pub struct Subject<'a> {
     pub edges: Vec<i64>,
 }
 
-/// Whose delays an engine keeps: each flow's own where they are recorded per flow, in the scenario's order, and those of
+/// The delays that an engine keeps: each flow's own where they are recorded per flow, in the scenario's order, and those of
 /// all others together, if there are any.
 pub fn subjects(scenario: &Scenario) -> Vec<Subject<'_>> {
     let apart = recorded_per_flow(scenario);

@@ -7,7 +7,7 @@
 //! p99(queue_delay, bottleneck.down.qdisc) - 5ms < 2 * mean(queue_delay, bottleneck.down.qdisc)
 //! ```
 //!
-//! A window stands behind the call that it is for, or behind a comparison for every call in it that has none:
+//! A window follows the call that it is for, or follows a comparison, for every call in it without a window:
 //! `over last SPAN [before SPAN]`, `over all`, `over NAME` (a `[[window]]`), `during NAME` (a `[[phase]]`),
 //! `from TIME to TIME`. Names are letters, digits, `-`, `_` and `.`, so a minus between two of them needs its
 //! spaces. Units are checked when the expression is parsed.

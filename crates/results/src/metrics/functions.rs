@@ -46,7 +46,7 @@ pub enum Gives {
     Quantity,
 }
 
-/// Where a metric looks if nothing is said.
+/// Where a metric looks by default.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Looks {
     /// In the default window, or in the one that is given.
@@ -344,7 +344,7 @@ pub const FUNCTIONS: &[Function] = &[
         "Percentile of the values in the window, interpolated between the two nearest; of queue_delay of the \
          sample intervals' means, each weighted by its packets, nearest rank: the same of every packet is \
          sojourn's; of completion_time the value of rank ⌈p·n⌉; of a quantity of every packet (sojourn, pdv, \
-         packet_…) within the bucket of a histogram, whose width is at most 1 %.",
+         packet_…) within the bucket of a histogram, at most 1 % wide.",
         |a| a.aggregate(Aggregate::Quantile(a.number() / 100.0)),
     )
     .of_distributions()
@@ -661,8 +661,8 @@ pub const FUNCTIONS: &[Function] = &[
     of_values(
         "harm_less_is_better",
         "harm",
-        "Harm (Ware et al., HotNets 2019) to something of which less is better, such as completion times, delay, \
-         stalls: (w − s)/w, the first value s alone, the second w beside the rival; 0 if nothing got worse.",
+        "Harm (Ware et al., HotNets 2019) to a quantity that should be small, such as completion times, delay, \
+         stalls: (w − s)/w, the first value s alone, the second w next to the rival; 0 if nothing got worse.",
         harm_less_is_better,
         "next to the rival",
     )
@@ -670,7 +670,7 @@ pub const FUNCTIONS: &[Function] = &[
     of_values(
         "harm_more_is_better",
         "harm",
-        "The same of something of which more is better, such as goodput or bitrate: (s − w)/s.",
+        "The same of a quantity that should be large, such as goodput or bitrate: (s − w)/s.",
         harm_more_is_better,
         "alone",
     )

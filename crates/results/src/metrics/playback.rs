@@ -1,5 +1,5 @@
 //! What the viewer of an adaptive stream sees (docs/sources/applications.md#adaptive-streaming): bitrate, stalls, changes of level, the wait at the
-//! start. All of it is read off the table `playback`, whose rows hold until the next one.
+//! start. The table `playback` has it; a row holds until the next one.
 
 use super::series::Frame;
 use super::window::Bounds;
@@ -13,7 +13,7 @@ struct Spell<'t> {
 }
 
 impl Spell<'_> {
-    /// How much of it lies in a window.
+    /// Its part in a window.
     fn within(&self, bounds: Bounds) -> f64 {
         (self.to.min(bounds.to) - self.from.max(bounds.from)).max(0.0)
     }

@@ -3,7 +3,7 @@
 use super::rows::{Rows, Series};
 use super::window::Bounds;
 
-/// `|x(i) − x(i−1)|` of a column of `pings`, of packets whose numbers follow one another and that both have a value
+/// `|x(i) − x(i−1)|` of a column of `pings`, of packets with consecutive numbers that both have a value
 /// (RFC 3393 §2.2 with the selection of consecutive packets; absolute, as irtt gives it), at the time of the later.
 pub(super) fn variation(pings: &Rows<'_>, subject: &str, column: &str, bounds: Bounds) -> Series {
     let table = &pings.table;

@@ -70,7 +70,7 @@ const fn elsewhere(
     Quantity { name, label, unit, table, doc }
 }
 
-/// Every quantity. Beside them, `state.NAME` is a controller's own number of that name.
+/// Every quantity. In addition, `state.NAME` is a controller's own number of that name.
 pub const QUANTITIES: &[Quantity] = &[
     flow(
         "delivery_rate",

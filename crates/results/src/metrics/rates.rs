@@ -1,4 +1,4 @@
-//! Rates of flows: what they delivered, how they shared it, when they converged.
+//! Rates of flows: delivery, sharing, convergence.
 
 use super::Quantity;
 use super::known;
@@ -29,7 +29,7 @@ pub(super) fn delivery_rate(frame: &Frame<'_>, flow: &str, window: &WindowSpec) 
 }
 
 /// Payload that arrived at the receiver in the window, each byte once, over the window's length, in bit/s. Each row of
-/// the flow counts for the part of its step that lies in the window; a flow counts nothing before its start
+/// the flow counts for the part of its step inside the window; a flow counts nothing before its start
 /// and after its end. A retransmission that fills a hole brings at once in order what had arrived in a whole round trip or
 /// more; what waited out of order when the window began is therefore taken off, and what waits when it ends added.
 pub(super) fn goodput(frame: &Frame<'_>, flow: &str, window: &WindowSpec) -> Option<f64> {

@@ -270,7 +270,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// The packets that left in the step of a row: what a step's mean is weighted by.
+/// The packets that left in the step of a row: the weight of the step's mean.
 fn left_in_step(rows: &Rows<'_>, subject: &str) -> Vec<f64> {
     let sent = rows.table.u64("sent_packets");
     let mut before = 0;

@@ -90,6 +90,7 @@ fn rate_changes(frame: &Frame<'_>, queue: &str) -> Vec<(f64, f64)> {
                         Shaper::Htb { rate, .. }
                         | Shaper::Line { rate }
                         | Shaper::Trace { rate, .. }
+                        | Shaper::Link { rate, .. }
                         | Shaper::Own { rate: Some(rate) },
                     ),
                 ..

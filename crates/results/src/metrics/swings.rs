@@ -7,22 +7,22 @@ use super::{Quantity, oscillation};
 use crate::estimators::{mean, standard_deviation, sum};
 use sojourn_model::Traffic;
 
-/// The window is looked at in so many parts. What swings more than half as often is averaged away.
+/// The number of parts of the window. Faster swings than half of it are averaged away.
 const PARTS: f64 = 50.0;
-/// Of fewer parts nothing is said.
+/// With fewer parts there is no answer.
 const FEWEST_PARTS: usize = 20;
 /// A swing counts from this standard deviation on, over the mean.
 const SPREAD: f64 = 0.2;
 /// A crossing of the mean counts when it is followed so far to its other side, in standard deviations.
 const HYSTERESIS: f64 = 0.5;
-/// So many crossings are needed: there is a whole period between the first and the third.
+/// The number of crossings needed: there is a whole period between the first and the third.
 const CROSSINGS: usize = 3;
 /// A window that holds fewer periods is too short.
 const PERIODS: f64 = 2.0;
-/// Two flows whose rates are so much against one another alternate (Pearson's correlation).
+/// Two flows alternate if their rates are this much against one another (Pearson's correlation).
 const AGAINST: f64 = -0.5;
 
-/// Flows whose rates swing so slowly that the default window holds fewer than two of their periods.
+/// Flows with rates that swing so slowly that the default window holds fewer than two periods.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Swing {
     /// Their names, in the scenario's order.
@@ -42,11 +42,11 @@ impl Swing {
     }
 }
 
-/// Which flows of a run swing slowly: TCP connections whose application always has something to send, by their goodput,
+/// Which flows of a run swing slowly: TCP connections with an application that always has something to send, by their goodput,
 /// from when all of them have started until the first ends, and in the default window at least.
 ///
 /// A rate swings if the standard deviation of its means over a fiftieth of the window each is at least 0.2 of their mean.
-/// Its period is twice the mean time between crossings of the mean, of which there must be three; a crossing counts when
+/// Its period is twice the mean time between crossings of the mean, at least three; a crossing counts when
 /// it leads at least half a standard deviation beyond the mean, so that noise on a slope is no crossing.
 pub fn swing(frame: &Frame<'_>) -> Option<Swing> {
     let is_bulk =
@@ -140,7 +140,7 @@ mod tests {
 
     const TURN: f64 = 2.0 * core::f64::consts::PI;
 
-    /// A sine of so many periods in a hundred values.
+    /// A sine with this number of periods in a hundred values.
     fn sine(periods: f64, height: f64) -> Vec<f64> {
         (0..100).map(|i| 10.0 + height * libm::sin(f64::from(i) / 100.0 * TURN * periods)).collect()
     }

@@ -1,4 +1,4 @@
-//! Our results beside published ones (docs/truth.md).
+//! Our results next to published ones (docs/truth.md).
 //!
 //! A published value agrees when it lies in the central 95 % range of our seeds, widened on both sides by the
 //! replicate noise of the published value itself. A count's own noise is its square root. Nothing is tuned to a
@@ -31,7 +31,7 @@ impl Noise {
     }
 }
 
-/// A published value beside ours.
+/// A published value next to ours.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Agreement {
     /// The published value.

@@ -76,7 +76,7 @@ impl WindowSpec {
         }
     }
 
-    /// The window in a run whose last sample of the subject is at `last`; `None` if its name is unknown or the
+    /// The window in a run with the last sample of the subject at `last`; `None` if its name is unknown or the
     /// run never came to it.
     pub fn bounds(&self, run: &Run, last: f64) -> Option<Bounds> {
         if let Self::Phase(name) = self {

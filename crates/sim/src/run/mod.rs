@@ -37,15 +37,15 @@ use std::sync::Arc;
 
 /// How often events that wait for a number are looked at.
 const WATCH_EVERY: Span = Span::from_millis(1);
-/// How often progress is told, in simulated time.
+/// How often a run reports progress, in simulated time.
 const TELL_EVERY: Span = Span::from_millis(500);
-/// After so many events at the latest somebody asks whether the run is still wanted: a tenth of a second or so of the
+/// After this number of events at the latest the run asks whether it is still wanted: a tenth of a second or so of the
 /// machine's time, however little of the simulated.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
-/// After so many looks without simulated time going on, 16 million events at one instant, a run is given up: it would stand
+/// After this number of looks without progress of simulated time, 16 million events at one instant, a run is given up: it would stand
 /// there for ever. A million flows that start together need a few of these.
 const LOOKS_AT_ONE_TIME: u32 = 64;
-/// Of so many events it is then said whose they were.
+/// The number of events that the error then assigns to their owners.
 const EVENTS_TO_NAME: usize = 1000;
 
 /// A run under way.
@@ -229,7 +229,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// As [`Simulation::advance_to`], but no more than so many events; returns whether everything up to `until` has
+    /// As [`Simulation::advance_to`], but no more than this number of `events`; returns whether everything up to `until` has
     /// happened.
     ///
     /// # Errors
@@ -325,7 +325,7 @@ impl Simulation {
         ))
     }
 
-    /// Whose slot it is.
+    /// The owner of the slot.
     fn name_of(&self, slot: usize) -> String {
         let slots = self.network.slots;
         if let Some(port) = slots.port(slot).or_else(|| slots.timer(slot)) {

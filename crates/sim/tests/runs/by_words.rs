@@ -4,14 +4,15 @@ use crate::bench::{JITTER, counts, rows_of, run, table, total, try_run};
 use sojourn_engine::Engine;
 use sojourn_language::{Experiment, MOST_RUNS};
 use sojourn_model::{Scenario, Traffic};
-use sojourn_path::{NamedElement, PathElement, PathPacket, Verdict};
+use sojourn_path::link::Fate;
+use sojourn_path::{Link, NamedElement, NamedLink, PathElement, PathPacket, Verdict};
 use sojourn_qdisc::{
-    Discipline, QdiscQuirks, Reason, Setting, Settings, options_of, table as words,
+    Backlog, Discipline, QdiscQuirks, Reason, Setting, Settings, options_of, table as words,
 };
 use sojourn_results::Run;
 use sojourn_sim::Sim;
 use sojourn_sim::app::{App, AppSetup, FlowReport, HostTx, NamedApp, Packet, Record};
-use sojourn_units::{Ecn, Random, Span, Time};
+use sojourn_units::{Ecn, Random, Rate, Span, Time};
 use sojourn_vocabulary::Words;
 
 /// The first scenario of an experiment over 20 ms, with the words that a simulator knows.
@@ -20,6 +21,7 @@ fn planned(sim: &Sim, text: &str) -> Result<Scenario, String> {
                 rate = \"100mbit\"\nrtt = \"20ms\"\nqdisc = \"pfifo limit 10000\"\n\n";
     let words = Words::new(sim.qdiscs().clone())
         .with_elements(sim.elements().words())
+        .with_links(sim.elements().link_words())
         .with_apps(sim.apps().words());
     let plan = Experiment::parse("words.toml", &format!("{head}{text}"))
         .and_then(|experiment| experiment.plan(&words, MOST_RUNS))
@@ -59,7 +61,7 @@ fn reno_has_the_window_of_its_response_function() {
     }
 }
 
-/// What it drops, it drops by number; what it is not for, passes beside it.
+/// It drops by number; other flows pass.
 #[test]
 fn periodic_loss_is_counted_where_it_happens() {
     let udp = "[[flow]]\nname = \"a\"\nudp = { rate = \"5mbit\" }\n\n[[flow]]\nname = \"b\"\nudp = { rate = \"3mbit\" }\n";
@@ -87,6 +89,110 @@ fn events_switch_an_element_that_words_name() {
     let event = "\n[[event]]\nname = \"off\"\nat = \"10s\"\nhop = \"line\"\ndisable = [\"loss\"]\n";
     let half = dropped(event) / dropped("");
     assert!((half - 0.5).abs() < 0.01, "{half}");
+}
+
+fn linked(words: &str, rate: &str) -> String {
+    // A hop in front of the one of `planned`, whose 100 Mbit/s then do not matter.
+    format!(
+        "[[hop]]\nname = \"slow\"\nrate = \"{rate}\"\nqdisc = \"pfifo limit 10000\"\nlink = \"{words}\"\n\n\
+         [[flow]]\nname = \"a\"\nudp = {{ rate = \"20mbit\", payload = 1472 }}\n"
+    )
+}
+
+/// 12.112 Mbit/s send a packet of 1514 bytes in a millisecond: two fit a slot of 2.5 ms, so 400 leave in a second; at 24.224
+/// Mbit/s there are five.
+#[test]
+fn a_slotted_link_sends_the_packets_that_fit_its_slots() {
+    let words = "slotted every 5ms open 2500us";
+    let text = linked(words, "12112kbit");
+    let scenario = plan(&text);
+    assert_eq!(scenario.links, [words]);
+    let per_second = |run: &Run| {
+        let left = counts(run, "queues", "sent_packets", "slow.down.qdisc");
+        let at = |t: f64| left.iter().find(|row| (row.0 - t).abs() < 0.01).expect("a sample").1;
+        [at(9.0) - at(4.0), at(19.0) - at(14.0)].map(|packets| packets as f64 / 5.0)
+    };
+    assert_eq!(per_second(&run(&scenario)), [400.0, 400.0]);
+    let event = "\n[[event]]\nname = \"e\"\nat = \"10s\"\nhop = \"slow\"\nrate = \"24224kbit\"\n";
+    assert_eq!(per_second(&run(&plan(&format!("{text}{event}")))), [400.0, 1000.0]);
+}
+
+/// A link from outside: it takes every packet at once and loses each third.
+#[derive(Clone, Debug, Default)]
+struct Leaky(u32);
+
+#[derive(Clone, Debug)]
+struct LeakyOptions;
+
+impl Settings for LeakyOptions {
+    const INFO: &'static Discipline = &Discipline {
+        name: "leaky",
+        summary: "loses each third packet",
+        source: "this test",
+        options: options_of!(Self),
+        examples: &["leaky"],
+        ..Discipline::BASE
+    };
+    const OPTIONS: &'static [Setting<Self>] = &[];
+    const CHANGE_STARTS_AFRESH: bool = false;
+    fn blank(_profile: &QdiscQuirks) -> Self {
+        Self
+    }
+}
+
+impl NamedLink for Leaky {
+    type Options = LeakyOptions;
+    fn new(_options: LeakyOptions, _rate: Rate, _random: Random) -> Self {
+        Self::default()
+    }
+}
+
+impl Link for Leaky {
+    fn ready(&mut self, now: Time, waiting: Backlog) -> Time {
+        assert!(waiting.packets > 0);
+        now
+    }
+
+    fn take(&mut self, now: Time, _bytes: u32, _left: Backlog) -> Fate {
+        self.0 += 1;
+        if self.0.is_multiple_of(3) {
+            return Fate::Lost(Reason::Custom("leak"));
+        }
+        Fate::Arrives(now + Span::from_millis(7))
+    }
+}
+
+#[test]
+fn a_link_from_outside_loses_and_delays() {
+    let sim = Sim::new().with_link::<Leaky>().expect("the name is free");
+    let scenario = planned(&sim, &linked("leaky", "10mbit")).unwrap_or_else(|e| panic!("{e}"));
+    let run = sim.run(&scenario.clone().into(), &()).expect("it runs");
+    let of = |name: &str| total(&run, "slow.down.qdisc", name);
+    assert!(
+        (of("dropped") - of("entered") / 3.0).abs() < 1.0,
+        "{} of {}",
+        of("dropped"),
+        of("entered")
+    );
+    // What is on the way counts as held: 20 Mbit/s for 7 ms are 12 packets less a third that is lost.
+    let held = of("entered") - of("dropped") - of("left");
+    assert!((6.0..=9.0).contains(&held), "{held}");
+    // The simulator without it refuses the scenario, which may come from a file.
+    let refused = Sim::new().refuse(&scenario);
+    assert_eq!(refused[0].why, "unknown link \"leaky\"");
+}
+
+#[test]
+fn words_of_a_link_are_checked() {
+    let wrong = error(&linked("sloted every 5ms open 1ms", "10mbit"));
+    assert!(wrong.contains("did you mean \"slotted\"?"), "{wrong}");
+    let both = linked("slotted every 5ms open 1ms", "10mbit")
+        .replace("link =", "shaper = \"line\"\nlink =");
+    assert!(
+        error(&both).contains("a link has words of its own, a trace or a shaper"),
+        "{}",
+        error(&both)
+    );
 }
 
 /// The durations of the transactions of flow `a`, in order; NaN of one that has not ended.

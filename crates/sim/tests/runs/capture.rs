@@ -1,4 +1,4 @@
-//! Captures: what is in them is what the run's own counters say, and a run is the same with and without.
+//! Captures: their contents agree with the run's own counters, and a run is the same with and without.
 
 use crate::bench::{fingerprint, run, tcp_mut, total};
 use etherparse::{
@@ -168,7 +168,7 @@ pub(crate) fn read(frame: &[u8]) -> Seen {
     Seen { flow, from_sender, source, ecn, id, tcp }
 }
 
-/// The same of IP version 6, which has no identifiers; hosts are told by the last byte of their addresses.
+/// The same of IP version 6, which has no identifiers; the last byte of an address tells hosts apart.
 fn read_v6(packet: &SlicedPacket<'_>, header: &Ipv6HeaderSlice<'_>) -> Seen {
     let (source, destination) = (header.source(), header.destination());
     assert_eq!(

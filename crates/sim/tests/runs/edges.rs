@@ -1,4 +1,4 @@
-//! Experiments at the edges of what can be said, that once failed: each runs to its end.
+//! Experiments at the edges of the language that once failed: each runs to its end.
 
 use crate::bench::{run, total};
 use sojourn_engine::Engine as _;
@@ -43,7 +43,7 @@ fn a_path_without_a_rate() {
         scenario.duration = sojourn_units::Span::from_millis(20);
         let mut begun = Sim::new().begin(&scenario, None).expect("it begins");
         let end = begun.end();
-        // Whether it comes to its end within so many events does not matter.
+        // Whether it comes to its end within this number of events does not matter.
         begun.advance(end, 3_000_000).expect("nothing overflows");
     }
 }
@@ -59,7 +59,7 @@ fn a_video_whose_frames_are_gigabytes() {
     assert!(Sim::new().foresee(&scenario).is_some());
 }
 
-/// What is wrong with a file of which this is the hop, an element of it, and its events.
+/// The errors of a file with this hop, an element of it, and its events.
 fn refused(hop: &str, events: &str) -> String {
     let text = format!(
         "[experiment]\nname = \"edge\"\nduration = \"1s\"\n\n[[hop]]\nname = \"b\"\nrate = \"1mbit\"\nrtt = \"3ms\"\n{hop}\n\n[[flow]]\nname = \"f\"\n{events}\n"

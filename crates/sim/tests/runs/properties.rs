@@ -207,7 +207,7 @@ fn links_keep_their_rate(scenario: &Scenario, run: &Run) {
         }
         Shaper::Line { rate } => Some((rate, 0)),
         // A trace's rate is its mean, and in a second it may send many times as much.
-        Shaper::Trace { .. } | Shaper::Own { .. } => None,
+        Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => None,
     };
     for (path, queue) in scenario.disciplines() {
         let Some((mut rate, mut burst)) = of(queue.shaper) else { continue };

@@ -1,6 +1,6 @@
 //! Disciplines that shape themselves and mark SCE, and senders that answer to it, in whole runs.
 //!
-//! Claims are by their numbers in CLAIMS (ECT1: ECT(1) as the network's signal). What is measured is said beside each.
+//! Claims are by their numbers in CLAIMS (ECT1: ECT(1) as the network's signal). Each has its measurement.
 
 use crate::bench::{
     QUEUE, buckets, count_at, counts, quantile_of, queue_mut, run, table, tcp_mut, total,
@@ -168,7 +168,7 @@ fn bursts_do_not_starve_cubic_sce() {
     assert!(sce > 3.0 * prague && prague < 0.25, "{sce} {prague}");
 }
 
-/// At 250 Mbit/s every sender has the link full after 20 s; but for `dctcp-sce`, whose window the bed's queue keeps lower.
+/// At 250 Mbit/s every sender has the link full after 20 s; but for `dctcp-sce`; the bed's queue keeps its window lower.
 #[test]
 fn every_sender_of_sce_answers_to_it() {
     for (stack, cc, bound) in [
@@ -184,7 +184,7 @@ fn every_sender_of_sce_answers_to_it() {
         assert!(used > bound, "{cc} on {stack}: {used}");
     }
     let r = alone("cubic", "sce-2020-03", 50);
-    // It is told all the same: the receiver's setting knows nothing of the sender's control.
+    // The receiver reports it all the same: its setting knows nothing of the sender's control.
     assert!(total(&r, "cubic-1", "esce_acks") > 1000.0);
 }
 

@@ -356,7 +356,7 @@ fn affordable(hops: &[HopDraw]) -> Span {
 fn capacity(shaper: Shaper) -> Rate {
     match shaper {
         Shaper::Htb { rate, ceil, .. } => ceil.map_or(rate, |c| c.min(rate)),
-        Shaper::Line { rate } | Shaper::Trace { rate, .. } => rate,
+        Shaper::Line { rate } | Shaper::Trace { rate, .. } | Shaper::Link { rate, .. } => rate,
         Shaper::Own { .. } => Rate::from_mbit(200),
     }
 }
@@ -524,6 +524,7 @@ fn build(
         windows: Vec::new(),
         checks: Vec::new(),
         traces: Vec::new(),
+        links: vec![],
         plugins: Vec::new(),
     }
 }

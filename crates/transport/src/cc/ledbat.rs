@@ -17,7 +17,7 @@
 //! loss        W/2, once a round trip; a mark as a loss
 //! ```
 //!
-//! Invariants: the window is at least two segments, but after a timeout. What a slowdown took, only a loss makes less.
+//! Invariants: the window is at least two segments, but after a timeout. Only a loss reduces the window to come back to.
 //!
 //! The trick: windows and gains are counted in 1/720720 of a segment, the least number that 1 to 16 all divide, so that every
 //! gain is exact. In a slowdown the threshold is as low as the window: then this is no slow start to anybody, and the window
@@ -40,11 +40,11 @@ const TARGET_US: u32 = 60_000;
 const LEAST_GAIN: u32 = 16;
 /// A segment: the least common multiple of 1 to [`LEAST_GAIN`].
 const ONE: u64 = 720_720;
-/// Minutes whose lowest round trips are kept.
+/// The number of minutes with a lowest round trip each.
 const MINUTES: usize = 10;
-/// Round trips of which the lowest is the current one.
+/// The number of round trips; their lowest is the current one.
 const SAMPLES: usize = 4;
-/// A slowdown takes at most one part in so many and one more.
+/// A slowdown takes at most one part in this number and one more.
 const APART: u64 = 9;
 
 /// What is known of round trips, in microseconds.
@@ -263,7 +263,7 @@ impl CongestionControl for LedbatPlusPlus {
     }
 
     fn set_state(&mut self, view: &View, _control: &mut Control, _state: CaState) {
-        // A reduction is over: what it did is first to be seen.
+        // A reduction is over: its effect shows first.
         if view.in_reduction() {
             self.round_end = view.nxt;
         }
@@ -301,7 +301,7 @@ mod tests {
     use crate::stack::examples::LINUX_7_3;
     use crate::tcb::Tcb;
 
-    /// A connection whose lowest round trip is `base` and whose last four were `rtt`, in milliseconds. The smoothed one is 200 ms.
+    /// A connection with the lowest round trip `base` and four last ones of `rtt`, in milliseconds. The smoothed one is 200 ms.
     fn established(cwnd: u32, base: u32, rtt: u32) -> (LedbatPlusPlus, Tcb) {
         let (mut ledbat, mut tcb) = (LedbatPlusPlus::new(&LINUX_7_3), Tcb::example(cwnd));
         tcb.view.rtt.sample(tcb.view.now, 200_000, 200_000, 0, 0);

@@ -1,18 +1,18 @@
 //! What the SCE project's senders have in common (docs/sources/sce.md#senders; chromi/sce `net/ipv4/tcp_{cubic,reno,dctcp}_sce.c`
 //! at 1280a6d0, 63982553, 9fae76b9; draft-morton-tsvwg-sce): a byte acknowledged with ESCE takes a little off the window,
-//! where it is counted; CE takes off less than a loss (RFC 8511), and half of that again where SCE has been told within
+//! where it is counted; CE takes off less than a loss (RFC 8511), and half of that again where an ACK has reported SCE within
 //! about a window.
 //!
 //! The published senders have bugs, which is how the stack `sce-2020-03` behaves
 //! ([`SceSenders::Published`]); `sce-2020-03-fixed` has what their text says is meant
 //! ([`SceSenders::Corrected`]):
 //!
-//! 1. What is acknowledged is counted in bytes of sequence space, and compared with windows of
+//! 1. Acknowledged data are counted in bytes of sequence space, and compared with windows of
 //!    `icsk_ack.rcv_mss`: the size of segments that this end *receives*. An end that receives no data keeps its first
 //!    guess, 536 bytes (`tcp_initialize_rcv_mss`), so that each segment of 1448 bytes counts for 2.7: growth of `reno-sce`
 //!    is 2.7 segments a round trip, and a window of ESCE takes 2.7·√cwnd.
 //! 2. `cubic-sce` holds bytes acknowledged against √cwnd in segments when it flattens its curve: always all of it.
-//! 3. Below the plateau `cubic-sce` computes the new plateau's level with the time that has just been set to nought. The
+//! 3. Below the plateau `cubic-sce` computes the new plateau's level with the time that has just been set to zero. The
 //!    distance is negative, its cube taken as unsigned is 2^24 short of it, and the plateau lands near 2^32 segments:
 //!    until the next reduction the window grows as fast as CUBIC may, one segment for two. The sign of the whole is
 //!    wrong, too: it would move the plateau up.
@@ -42,7 +42,7 @@ impl Scale {
         })
     }
 
-    /// What an ACK counts for, bytes: what it acknowledges, or one segment if it repeats another.
+    /// The bytes of an ACK: those that it acknowledges, or one segment if it repeats another.
     pub(super) fn acked(self, view: &View, event: AckEvent) -> i64 {
         match event.acked {
             0 if event.window_update => 0,
@@ -57,7 +57,7 @@ pub trait Response: Clone + core::fmt::Debug + Send + 'static {
     /// What the control is.
     const INFO: Info;
 
-    /// Bytes that `acked` bytes with ESCE take off a window of bytes, at a window of `cwnd` segments whose root is
+    /// Bytes that `acked` bytes with ESCE take off a window of bytes, at a window of `cwnd` segments with the root
     /// about `root`.
     fn taken(acked: i64, cwnd: u32, root: u32) -> i64;
 }
@@ -66,7 +66,11 @@ pub trait Response: Clone + core::fmt::Debug + Send + 'static {
 pub(super) const GAUGES: &[(&str, &str, &str)] = &[
     ("cwnd_cnt", "segments", "growth, or shrinking if below zero, that is not yet in the window"),
     ("sqrt_cwnd", "segments", "about the root of the window; moves by one when the window does"),
-    ("recent_sce", "ACKs", "for so many more ACKs CE takes an eighth instead of a quarter"),
+    (
+        "recent_sce",
+        "ACKs",
+        "the number of further ACKs for which CE takes an eighth instead of a quarter",
+    ),
 ];
 
 /// A sender that grows as Reno and answers to SCE as `R`.
@@ -228,7 +232,7 @@ pub(super) mod tests {
         tcb
     }
 
-    /// An ACK of so many segments.
+    /// An ACK of this number of segments.
     pub(in crate::cc) fn ack(acked: u32, esce: bool) -> AckEvent {
         AckEvent { acked, esce, ece: false, window_update: true }
     }
@@ -312,7 +316,7 @@ pub(super) mod tests {
         assert_eq!((t.control.cwnd, t.control.ssthresh, c.count), (38, 25, 0));
     }
 
-    /// A timeout halves; what was before can be had back.
+    /// A timeout halves the window; undo restores the one before.
     #[test]
     fn a_loss_halves() {
         let mut t = beyond_slow_start(100);

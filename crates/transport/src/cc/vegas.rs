@@ -154,7 +154,7 @@ mod tests {
     use crate::stack::examples::LINUX_7_3;
     use crate::tcb::Tcb;
 
-    /// A flow whose base RTT is 100 ms, after a round trip with three samples of `rtt_ms`.
+    /// A flow with a base RTT of 100 ms, after a round trip with three samples of `rtt_ms`.
     fn after_a_round(cwnd: u32, ssthresh: u32, rtt_ms: u32) -> (Vegas, Tcb) {
         let (mut vegas, mut tcb) = (Vegas::new(&LINUX_7_3), Tcb::example(cwnd));
         tcb.control.ssthresh = ssthresh;

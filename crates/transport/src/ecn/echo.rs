@@ -8,13 +8,13 @@ use sojourn_units::Ecn;
 pub(crate) enum AckUrgency {
     /// It does not.
     Nothing,
-    /// The next so many ACKs go at once.
+    /// The number of next ACKs that go at once.
     Quicken(u32),
     /// This packet is acknowledged at once.
     Now,
 }
 
-/// A data packet's codepoint is another than the last one's: what came before is acknowledged by itself.
+/// A data packet's codepoint differs from the last one's: the packets before it get an ACK of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Turn {
     /// The flags of an ACK for what came before, if one was waiting.
@@ -63,7 +63,7 @@ impl Echo {
         self.option && self.agreed == Agreed::AccEcn
     }
 
-    /// The fields of the option of an ACK that leaves now, and the SACK blocks beside it, of so many.
+    /// The fields of the option of an ACK that leaves now, and the number of SACK blocks next to it.
     #[inline]
     pub(crate) fn take_option(&mut self, blocks: u8) -> (Option<u8>, u8) {
         if !self.has_option() {
@@ -76,7 +76,7 @@ impl Echo {
         (fields, blocks)
     }
 
-    /// The flags of an ACK that leaves now; SCE is told once.
+    /// The flags of an ACK that leaves now; it reports SCE once.
     #[inline]
     pub(crate) fn flags(&mut self) -> Flags {
         match self.agreed {
@@ -111,7 +111,7 @@ impl Echo {
         heard
     }
 
-    /// Whether a data packet has to be told apart from what came before; `waiting` says whether an ACK waits.
+    /// Whether a data packet has to be distinguished from those before it; `waiting` says whether an ACK waits.
     #[inline]
     pub(crate) fn turn(&mut self, ecn: Ecn, waiting: bool) -> Option<Turn> {
         if self.agreed != Agreed::Rfc3168 || ecn == Ecn::NotEct {
@@ -126,7 +126,7 @@ impl Echo {
                 before: Flags { ece: ecn != Ecn::Ce, ..before },
                 then: AckUrgency::Now,
             }),
-            // The packet itself goes by the rules of quick ACKs, of which it is given one.
+            // The packet itself follows the rules of quick ACKs and gets one.
             (false, true) => Some(Turn { before, then: AckUrgency::Quicken(1) }),
             (false, false) => None,
         }
@@ -139,7 +139,7 @@ impl Echo {
         core::mem::replace(&mut self.marked, marked) != marked
     }
 
-    /// The SCE project's receiver (`__tcp_ecn_check_ce` of chromi/sce 016a60ca): an ECT(1) packet is told by the next
+    /// The SCE project's receiver (`__tcp_ecn_check_ce` of chromi/sce 016a60ca): an ECT(1) packet is reported by the next
     /// ACK; an ECT(0) packet takes that back, once what came before is acknowledged. CE changes nothing of it.
     fn turn_sce(&mut self, ecn: Ecn) -> bool {
         if ecn == Ecn::Ce {

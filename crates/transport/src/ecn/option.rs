@@ -1,19 +1,19 @@
 //! How much room AccECN's option takes (RFC 9768 §3.2.3; `tcp_options_fit_accecn` in `net/ipv4/tcp_output.c` of Linux 7.3),
 //! where a stack puts it on every packet of an AccECN connection (`net.ipv4.tcp_ecn_option` 2).
 //!
-//! The option counts bytes in up to three fields of three bytes: ECT(1), CE and ECT(0), in this order. Beside SACK blocks
+//! The option counts bytes in up to three fields of three bytes: ECT(1), CE and ECT(0), in this order. Next to SACK blocks
 //! there is room for fewer, and for none of what has changed it is left out, or the last of three blocks is.
 
 use sojourn_units::Ecn;
 
-/// Bytes of the option with all of its fields, padded: what it adds to a SYN/ACK and to a data segment.
+/// Bytes of the option with all of its fields, padded: its part of a SYN/ACK and of a data segment.
 pub const WHOLE: u32 = 12;
 /// Fields of the whole option.
 const FIELDS: u8 = 3;
 /// Bytes of options that a TCP header has room for, less the timestamps'.
 const ROOM: u32 = 28;
 
-/// Bytes that the option with so many fields adds to a header. What does not fill a word goes where the SACK option is padded.
+/// Bytes that the option with this number of fields adds to a header. A part that does not fill a word replaces padding of the SACK option.
 #[inline]
 pub const fn bytes(fields: u8) -> u32 {
     match fields {
@@ -39,7 +39,7 @@ pub(crate) const fn fields_for(ecn: Ecn) -> u8 {
     }
 }
 
-/// Of an ACK that has so many SACK blocks to tell and has to have at least `least` fields: its fields, if the option is on
+/// The fields of an ACK that has to report this number of SACK blocks and at least `least` fields, if the option is on
 /// it, and the SACK blocks that are.
 #[inline]
 pub(crate) fn fit(blocks: u8, least: u8) -> (Option<u8>, u8) {
@@ -60,9 +60,9 @@ pub(crate) fn fit(blocks: u8, least: u8) -> (Option<u8>, u8) {
 mod tests {
     use super::*;
 
-    /// 28 bytes beside timestamps. Without blocks, and beside one (12), the whole option (11 and a byte of padding) fits;
-    /// beside two (20) two fields do, eight bytes; beside three (28) nothing but the option's two bytes of kind and length, in the
-    /// place of SACK's padding. What has to be told takes the third block's eight bytes, if two fields are enough for it.
+    /// 28 bytes next to timestamps. Without blocks, and next to one (12), the whole option (11 and a byte of padding) fits;
+    /// next to two (20) two fields do, eight bytes; next to three (28) only the option's two bytes of kind and length, instead
+    /// of SACK's padding. A necessary report takes the third block's eight bytes, if two fields are enough for it.
     #[test]
     fn every_case_by_hand() {
         for least in 0..=3 {

@@ -160,7 +160,7 @@ fn a_lone_segment_waits_40_ms() {
     assert_eq!(t.until(200_000), "92000: 17");
 }
 
-/// After a pause longer than its own timeout (20 + 200 ms) the receiver takes it that the sender starts anew.
+/// After a pause longer than its own timeout (20 + 200 ms) the receiver assumes that the sender starts again.
 #[test]
 fn a_long_pause_brings_quick_acks_back() {
     let mut t = Script::settled(&LINUX_7_3, false);
@@ -183,7 +183,7 @@ fn duplicates_are_told_at_once_three_times_then_held_back() {
     assert_eq!(t.at(31_300, 20), "");
     assert_eq!(t.at(31_400, 21), "");
     assert_eq!(t.until(40_000), "32300: 16 s17-21");
-    // The gap is filled: at once, and counting starts anew.
+    // The gap is filled: at once, and counting starts again.
     assert_eq!(t.at(51_000, 16), "22");
     assert_eq!(t.at(51_100, 23), "22 s23");
 }
@@ -223,7 +223,7 @@ fn sack_blocks_are_in_the_order_of_arrival() {
     assert_eq!(t.at(31_300, 24), "");
     assert_eq!(t.at(31_400, 19), "");
     assert_eq!(t.until(40_000), "32300: 16 s18-20 s24 s22");
-    // 16 and 17 fill the gap up to 20; what is left is told.
+    // 16 and 17 fill the gap up to 20; the ACK reports the rest.
     assert_eq!(t.at(41_000, 16), "17 s18-20 s24 s22");
     assert_eq!(t.at(41_100, 17), "21 s24 s22");
 }
@@ -241,8 +241,8 @@ fn a_third_block_lets_the_held_back_ack_go() {
     assert_eq!(t.until(40_000), "32200: 16 s24 s22 s18-20");
 }
 
-/// RFC 2883: what came twice is told first, with the block that holds it behind; below the cumulative
-/// acknowledgement it stands alone. Either is told at once.
+/// RFC 2883: the ACK reports a duplicate first, with the block that holds it behind; below the cumulative
+/// acknowledgement it is alone. The ACK reports either at once.
 #[test]
 fn duplicates_are_reported() {
     let mut t = Script::settled(&LINUX_7_3, false);
@@ -251,7 +251,7 @@ fn duplicates_are_reported() {
     assert_eq!(t.at(31_000, 18), "16 s18");
     assert_eq!(t.at(31_100, 20), "16 s20 s18");
     assert_eq!(t.at(31_200, 18), "16 d18 s18 s20");
-    // Told once.
+    // Reported once.
     assert_eq!(t.at(32_000, 16), "17 s18 s20");
 }
 
@@ -268,7 +268,7 @@ fn old_timestamps_are_refused() {
 }
 
 /// RFC 3168 §6.1.3: ECE on every ACK from the first mark until CWR, the first two at once. A segment that says CWR
-/// and is marked again starts anew.
+/// and is marked again starts again.
 #[test]
 fn ece_is_latched_until_cwr() {
     let mut t = Script::settled(&LINUX_7_3, true);

@@ -1,4 +1,4 @@
-//! The sending half of a Linux TCP connection, without I/O: it is told of ACKs and of timers that are due, and
+//! The sending half of a Linux TCP connection, without I/O: it receives ACKs and timers that are due, and
 //! says what it sends and when it wants to be woken.
 //!
 //! The order of work for one ACK is the kernel's (`tcp_ack` in `net/ipv4/tcp_input.c`): SACK tags, cumulative
@@ -7,7 +7,7 @@
 //!
 //! Not modelled: socket memory on the sending side but where it matters (`send_buffer`), small queues (TSQ) where nothing
 //! waits in the host, Nagle, window probes, urgent data, FIN, SACK reneging; nor that a window that was not used for a
-//! timeout shrinks (`tcp_cwnd_application_limited`): every ACK that lets the window grow starts that time anew, so it
+//! timeout shrinks (`tcp_cwnd_application_limited`): every ACK that lets the window grow starts that time again, so it
 //! passes only where the restart after idleness, which is modelled, has struck already.
 
 // What a sender consists of: each file owns its state and knows nothing of the sender.
@@ -80,13 +80,13 @@ pub struct Config {
     pub max_pacing_rate: Option<Rate>,
     /// Whether the host paces the flow (a host `fq`).
     pub paced: bool,
-    /// The device of the sender's own host, if that is what its packets wait for.
+    /// The device of the sender's own host, if its packets wait for that.
     pub device: Option<HostNic>,
     /// Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10 instead of Linux's rule.
     pub rate_limited_increase: bool,
     /// Initial window in segments, if not the stack's.
     pub initial_window: Option<u32>,
-    /// The send buffer as `SO_SNDBUF` is told it, bytes, if it is not to grow with the window: the kernel takes twice as much.
+    /// The send buffer as `SO_SNDBUF` takes it, bytes, if it is not to grow with the window: the kernel takes twice as much.
     pub send_buffer: Option<u32>,
     /// Payload bytes to send; `None` sends until stopped.
     pub bytes: Option<u64>,
@@ -127,7 +127,7 @@ pub struct Counters {
     pub timeouts: u64,
     /// Tail-loss probes.
     pub probes: u64,
-    /// ACKs that told of marks.
+    /// ACKs that reported marks.
     pub ece_acks: u64,
     /// ACKs that echoed SCE.
     pub esce_acks: u64,
@@ -173,14 +173,14 @@ pub struct Sender {
     handshake: HandshakeState,
 }
 
-/// What the peer has told of itself.
+/// The peer's options.
 #[derive(Clone, Debug, Default)]
 struct Peer {
     /// Its receive window, bytes from what it acknowledges on.
     window: u32,
     /// One past the last segment that this admits.
     window_end: Seq,
-    /// Its timestamp clock as it last told it.
+    /// Its timestamp clock in its last segment.
     clock: u32,
 }
 
@@ -301,7 +301,7 @@ impl Sender {
         self.peer.window_end = self.tcb.view.nxt.wrapping_add(left as u32 / self.tcb.view.mss);
     }
 
-    /// Takes up what a control asks for beside windows and rates, at the end of an ACK's work.
+    /// Takes up a control's requests besides windows and rates, at the end of an ACK's work.
     #[inline]
     fn follow_control(&mut self) {
         self.tcb.note_app_limited();

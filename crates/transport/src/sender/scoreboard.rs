@@ -129,7 +129,7 @@ pub(super) struct SackCtx<'a> {
     pub(super) news: &'a mut AckSummary,
 }
 
-/// What an ACK has told, gathered while the scoreboard takes it in.
+/// The contents of an ACK, gathered while the scoreboard takes it in.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AckSummary {
     /// Rate sample in the making.
@@ -183,7 +183,7 @@ pub(super) struct Scoreboard {
     hint: Seq,
     /// One past the highest SACKed segment.
     fack: Seq,
-    /// The SACK blocks of the last ACK: what they cover is known.
+    /// The SACK blocks of the last ACK, with segments that are known.
     seen: [Block; SACK_BLOCKS],
     tracked: Option<Box<Tracked>>,
     pub(super) rack: Rack,
@@ -202,14 +202,14 @@ fn segment_state(view: &View) -> SegmentState {
     }
 }
 
-/// What is kept beside the segments for a control that asks for it.
+/// The state that the scoreboard keeps with segments for a control that asks for it.
 #[derive(Clone, Debug, Default)]
 struct Tracked {
     /// Of each segment in the queue, in its order.
     sent: VecDeque<SegmentState>,
     /// Of the newest segment that the last ACK with deliveries has delivered.
     newest: SegmentState,
-    /// Segments taken for lost of which the control has not been told.
+    /// Segments taken for lost that the control has not heard of.
     lost: Vec<LostSegment>,
 }
 
@@ -224,7 +224,7 @@ impl Tracked {
 
 /// Segments that there is room for at first: an initial window of ten, rounded up.
 const FIRST_CAPACITY: usize = 16;
-/// A ring that is larger than that gives room back when no more than one in so many places is in use.
+/// A ring that is larger than that gives room back when no more than one in this number of places is in use.
 const ROOMY: usize = 4;
 
 /// Reordering assumed at first (`net.ipv4.tcp_reordering`), which is also the duplicate-ACK threshold.
@@ -322,7 +322,7 @@ impl Scoreboard {
         self.get(seq).len
     }
 
-    /// A new segment of so many bytes has left.
+    /// A new segment of `len` bytes has left.
     #[inline]
     pub(super) fn push(&mut self, view: &mut View, state: SentState, len: u16) {
         self.segments.push_back(Segment::new(view.now, state, len));
@@ -688,7 +688,7 @@ impl Scoreboard {
         self.get_mut(seq).tags |= JUDGED;
     }
 
-    /// RACK (RFC 8985 §6.2 step 5, `tcp_rack_detect_loss`): what was sent a round trip and `reo_wnd_us` before the
+    /// RACK (RFC 8985 §6.2 step 5, `tcp_rack_detect_loss`): segments sent a round trip and `reo_wnd_us` before the
     /// newest delivery, and has not been delivered itself, is lost. Returns the longest time, in microseconds,
     /// that a candidate still has; zero when there is none.
     pub(super) fn detect_loss(&mut self, view: &mut View, reo_wnd_us: u32) -> u32 {

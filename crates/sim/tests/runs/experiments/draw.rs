@@ -67,6 +67,13 @@ impl Draw {
         format!("cellular max {max}bit noise {noise} length {length}ms seed {seed}")
     }
 
+    /// A link by its name and options.
+    pub(super) fn link(&mut self) -> String {
+        let infos: Vec<_> = Elements::built_in().link_infos().collect();
+        let info = self.one_of(&infos);
+        self.words(info)
+    }
+
     /// A discipline that a path may have, in tc's words.
     pub(super) fn qdisc(&mut self) -> String {
         let info = self.one_of(disciplines());

@@ -120,7 +120,11 @@ impl File {
                 if traced { ("trace", self.draw.trace()) } else { ("rate", rate.clone()) };
             let _ = writeln!(self.text, "{limit} = \"{value}\"\nqdisc = \"{qdisc}\"");
             let shapes = ["bandwidth", "rate "].iter().any(|word| qdisc.contains(word));
+            but.push("link");
             if traced {
+                but.extend(["ceil", "burst"]);
+            } else if self.draw.one_in(16) {
+                let _ = writeln!(self.text, "link = \"{}\"", self.draw.link());
                 but.extend(["ceil", "burst"]);
             } else if self.draw.one_in(if shapes { 2 } else { 12 }) {
                 let shaper = self.draw.one_of(&["own", "line"]);
@@ -372,6 +376,7 @@ impl File {
             "host_qdisc" if self.draw.one_in(2) => "fq".to_owned(),
             "qdisc" | "replace" | "host_qdisc" => self.draw.qdisc(),
             "trace" => self.draw.trace(),
+            "link" => self.draw.link(),
             "change" => self.draw.change(),
             "netem" => self.draw.netem(),
             "stack" => STACKS[self.draw.below(STACKS.len() as u64) as usize].name.to_owned(),

@@ -1,0 +1,160 @@
+//! A link that words name, as whoever writes one sees it: when it takes the next packet of its queue, and when that packet is at
+//! the other end.
+//!
+//! A link holds no packets: the port keeps those on the way ([`OnLink`]). The port asks [`Link::ready`] while packets wait and
+//! hands each one over by [`Link::take`]; packets arrive in the order in which they were taken. An experiment names the link next
+//! to the hop's rate: `link = "slotted every 5ms open 1ms"`. It comes in by [`Elements::add_link`](crate::Elements::add_link), in
+//! this crate by its `mod` line and an entry of `links!` (`lib.rs`).
+//!
+//! Invariants: a link draws from its own stream alone; `ready` and `take` are called in the order of time, and `ready` may be
+//! asked twice about the same packet.
+
+use crate::{Poll, Sojourn};
+use core::fmt::Debug;
+use sojourn_qdisc::{Backlog, QdiscQuirks, Reason, Settings, TcError, TcTokens};
+use sojourn_units::{Random, Rate, Time};
+use std::collections::VecDeque;
+
+/// What becomes of a packet that the link has taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It is at the other end at this time, or when the packet before it is, whichever is later.
+    Arrives(Time),
+    /// It is lost on the way.
+    Lost(Reason),
+}
+
+/// When a link sends.
+pub trait Link: CloneLink + Debug + Send {
+    /// When it takes the next packet: `now`, or later. `waiting` is what the discipline holds, at least one packet.
+    fn ready(&mut self, now: Time, waiting: Backlog) -> Time;
+
+    /// Takes a packet of so many bytes, Ethernet header included; `left` is what the discipline still holds.
+    fn take(&mut self, now: Time, bytes: u32, left: Backlog) -> Fate;
+
+    /// Sets its rate, for an event that sets one; false if it has none.
+    fn set_rate(&mut self, _rate: Rate) -> bool {
+        false
+    }
+}
+
+/// Copies a boxed link: every link that is `Clone` has it.
+pub trait CloneLink {
+    /// A copy in a box of its own.
+    fn clone_box(&self) -> Box<dyn Link>;
+}
+
+impl<L: Link + Clone + 'static> CloneLink for L {
+    fn clone_box(&self) -> Box<dyn Link> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Link> {
+    fn clone(&self) -> Self {
+        (**self).clone_box()
+    }
+}
+
+/// A [`Link`] that words name.
+pub trait NamedLink: Link + Sized + 'static {
+    /// Its options. Their table ([`Settings::INFO`]) has its name.
+    type Options: Settings;
+
+    /// The options behind its name, read to the end of the words.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the words, with its place in them.
+    fn options(words: &mut TcTokens<'_>) -> Result<Self::Options, TcError> {
+        Self::Options::read(words, &QdiscQuirks::default())
+    }
+
+    /// One with these options and the hop's rate that has seen no packet yet.
+    fn new(options: Self::Options, rate: Rate, random: Random) -> Self;
+}
+
+/// A link and the packets on it.
+#[derive(Clone, Debug)]
+pub struct OnLink<P> {
+    link: Box<dyn Link>,
+    /// When each is at the other end, and how it waited.
+    on_way: VecDeque<(Time, Sojourn, P)>,
+}
+
+/// What a port tells of its queue.
+pub(crate) enum Next<P> {
+    /// The packet that it lets go.
+    Packet(P, Sojourn),
+    /// None before this time.
+    Later(Time),
+}
+
+impl<P> OnLink<P> {
+    /// The link without packets.
+    pub fn new(link: Box<dyn Link>) -> Self {
+        Self { link, on_way: VecDeque::new() }
+    }
+
+    /// The packet that arrives now.
+    pub(crate) fn arrived(&mut self, now: Time) -> Option<(P, Sojourn)> {
+        if self.on_way.front()?.0 > now {
+            return None;
+        }
+        self.on_way.pop_front().map(|(_, sojourn, packet)| (packet, sojourn))
+    }
+
+    /// Takes what the link takes now; `queue` gives what waits and the next packet, `lost` gets a packet that is lost. Says when
+    /// to ask again.
+    pub(crate) fn serve(
+        &mut self,
+        now: Time,
+        mut queue: impl FnMut(bool) -> (Backlog, Option<Next<P>>),
+        bytes: impl Fn(&P) -> u32,
+        mut lost: impl FnMut(P, Reason),
+    ) -> Poll<P> {
+        let mut wake = Time::NEVER;
+        loop {
+            let (waiting, _) = queue(false);
+            if waiting.packets == 0 {
+                break;
+            }
+            let at = self.link.ready(now, waiting);
+            if at > now {
+                wake = at;
+                break;
+            }
+            match queue(true) {
+                (left, Some(Next::Packet(packet, sojourn))) => {
+                    match self.link.take(now, bytes(&packet), left) {
+                        Fate::Arrives(at) => {
+                            let at = at.max(self.on_way.back().map_or(now, |last| last.0));
+                            self.on_way.push_back((at, sojourn, packet));
+                        }
+                        Fate::Lost(reason) => lost(packet, reason),
+                    }
+                }
+                (_, Some(Next::Later(at))) => {
+                    wake = at;
+                    break;
+                }
+                (_, None) => break,
+            }
+        }
+        if let Some((packet, sojourn)) = self.arrived(now) {
+            return Poll::Packet(packet, sojourn);
+        }
+        Poll::Later(wake.min(self.on_way.front().map_or(Time::NEVER, |first| first.0)))
+    }
+
+    pub(crate) fn set_rate(&mut self, rate: Rate) -> bool {
+        self.link.set_rate(rate)
+    }
+
+    pub(crate) fn held(&self) -> impl Iterator<Item = &P> {
+        self.on_way.iter().map(|(.., packet)| packet)
+    }
+
+    pub(crate) fn into_held(self) -> impl Iterator<Item = P> {
+        self.on_way.into_iter().map(|(.., packet)| packet)
+    }
+}
