@@ -554,8 +554,8 @@ pub(crate) static FLOW: Section = Section {
         key("ignore_ce", Ty::Bool, "Whether the sender ignores CE (default: no)."),
         key(
             "slow_start",
-            Ty::Choice(&["standard", "hystart++", "search", "rapid-start"]),
-            "Another slow start than the congestion control's own: `standard` ends by a loss or a mark alone (RFC 5681), `hystart++` by a rise of the RTT after five rounds of slower growth (RFC 9406), `search` when deliveries do not double any more (draft-chung-ccwg-search, version 3.0). `rapid-start` triples the window a round trip until a queue is built, and converges in the first reduction by what the path delivers (draft-kazuho-ccwg-rapid-start, the text behind -02, without its pacing). Not with BBR and Prague, which set their windows themselves.",
+            Ty::Choice(&["standard", "hystart++", "search", "search-4", "rapid-start"]),
+            "Another slow start than the congestion control's own: `standard` ends by a loss or a mark alone (RFC 5681), `hystart++` by a rise of the RTT after five rounds of slower growth (RFC 9406), `search` when deliveries do not double any more (draft-chung-ccwg-search, version 3.0), `search-4` when they stay behind what was sent one RTT before, and then drains the queue gradually (the authors' Linux module 4.0; the drain of draft-chung-ccwg-search-10). `rapid-start` triples the window a round trip until a queue is built, and converges in the first reduction by what the path delivers (draft-kazuho-ccwg-rapid-start, the text behind -02, without its pacing). Not with BBR and Prague, which set their windows themselves.",
         ),
         key(
             "rate_limited_increase",

@@ -274,6 +274,9 @@ pub enum SlowStart {
     /// Deliveries that do not double any more (draft-chung-ccwg-search, version 3.0).
     #[serde(rename = "search")]
     Search,
+    /// Deliveries that stay behind what was sent one RTT before, and then a gradual drain of the queue (SEARCH 4.0).
+    #[serde(rename = "search-4")]
+    Search4,
     /// As the first, three times a round trip until a queue is built (draft-kazuho-ccwg-rapid-start).
     #[serde(rename = "rapid-start")]
     RapidStart,
@@ -286,6 +289,7 @@ impl SlowStart {
             Self::Standard => "standard",
             Self::HyStartPlusPlus => "hystart++",
             Self::Search => "search",
+            Self::Search4 => "search-4",
             Self::RapidStart => "rapid-start",
         }
     }

@@ -207,6 +207,7 @@ impl Resolver<'_> {
             slow_start: table.text("slow_start").map(|kind| match kind {
                 "hystart++" => SlowStart::HyStartPlusPlus,
                 "search" => SlowStart::Search,
+                "search-4" => SlowStart::Search4,
                 "rapid-start" => SlowStart::RapidStart,
                 _ => SlowStart::Standard,
             }),

@@ -47,6 +47,7 @@ pub(crate) fn endpoint(
             SlowStart::Standard => slow_start::Kind::Standard,
             SlowStart::HyStartPlusPlus => slow_start::Kind::HyStartPlusPlus,
             SlowStart::Search => slow_start::Kind::Search,
+            SlowStart::Search4 => slow_start::Kind::Search4,
             SlowStart::RapidStart => slow_start::Kind::RapidStart,
         };
         let with = WithSlowStart::new(kind, control).expect("the scenario was refused otherwise");

@@ -310,6 +310,29 @@ fn slow_starts_that_end_in_time() {
     assert!(goodput > 17.5e6, "{goodput}");
 }
 
+/// SEARCH 3.0 takes off what two RTTs delivered, 345 of a thousand, and leaves a queue of hundreds. Version 4.0 drains: the window ends
+/// where three bins of 35 ms deliver 1.05 times the 173 segments of the path, 181, and then grows by one segment a round trip.
+#[test]
+fn search_4_leaves_no_queue() {
+    let hop = "rate = \"20mbit\"\nrtt = \"100ms\"\nqdisc = \"pfifo limit 1000\"";
+    let [old, new] = ["search", "search-4"].map(|kind| {
+        let run = run(&experiment("", hop, &format!("cc = \"reno\"\nslow_start = \"{kind}\"")));
+        let texts = ["min(cwnd, a) from 3s to 10s", "max(srtt, a) from 5s to 10s"];
+        let [least, rtt] = texts.map(|text| {
+            let expression = Expression::parse(text).expect("an expression");
+            expression.evaluate(&Frame::new(&run)).expect("a value").value.number
+        });
+        (least, rtt)
+    });
+    let [widest, lost, goodput] = begun_by("search-4", 1000);
+    assert_eq!(lost, 0.0);
+    assert!(widest > 3.0 * 173.0 && goodput > 17.5e6, "{widest} {goodput}");
+    assert!((180.0..=186.0).contains(&new.0), "{new:?}");
+    assert!(new.1 < 0.150 && old.1 > 0.300, "{new:?} {old:?}");
+    // A buffer that overflows before the verdict does so as with plain slow start.
+    assert_eq!(begun_by("search-4", 331), begun_by("standard", 331));
+}
+
 /// Rapid Start overshoots further than plain slow start where the queue is built within a round, and loses more: and still its first
 /// reduction ends near half of the 504 that path and queue hold, so that the link stays full.
 #[test]
