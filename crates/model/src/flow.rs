@@ -209,6 +209,13 @@ pub struct Tcp {
     /// Another slow start than the congestion control's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_start: Option<SlowStart>,
+    /// The window that an earlier connection used on the path, bytes, to which Careful Resume (RFC 9959) comes back; goes with
+    /// [`Tcp::saved_rtt`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_cwnd: Option<u64>,
+    /// The minimum RTT of that connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_rtt: Option<Span>,
     /// Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10 instead of Linux's rule.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub rate_limited_increase: bool,
@@ -255,6 +262,8 @@ impl Tcp {
             host_qdisc: None,
             ignore_ce: false,
             slow_start: None,
+            saved_cwnd: None,
+            saved_rtt: None,
             rate_limited_increase: false,
             rtt_scaling: None,
             rtt_target: None,

@@ -237,6 +237,9 @@ impl File {
         if !self.draw.one_in(12) {
             but.extend(["rtt_target", "rtt_scaling", "offload", "slow_start"]);
         }
+        if !self.draw.one_in(12) {
+            but.extend(["saved_cwnd", "saved_rtt"]);
+        }
         self.keys(flow, "flow", 7, &but);
         if let Some(traffic) = traffic {
             let _ = writeln!(self.text, "\n[flow.{traffic}]");

@@ -1,8 +1,8 @@
-//! SEARCH 4.0: slow start stops growing when deliveries stay well behind what was sent one RTT earlier, and then drains the queue
+//! SEARCH 4.0: slow start stops growing when deliveries stay well behind the data of one RTT earlier, and then drains the queue
 //! instead of cutting the window at once.
 //!
-//! Source: the behaviour of the authors' Linux module 4.0 (maryam-ataei/TCP_SS_SEARCH_ALG, August 2026), whose drain
-//! draft-chung-ccwg-search-10 describes too: one segment leaves for three delivered ones. We could not read the body of -10; draft -09
+//! Source: the behaviour of the authors' Linux module 4.0 (maryam-ataei/TCP_SS_SEARCH_ALG, August 2026).
+//! draft-chung-ccwg-search-10 drains in the same way: one segment leaves for three delivered ones. We could not read the body of -10; draft -09
 //! compares the same sums against 26 % instead of the module's 35.
 //!
 //! Invariants: bins are a tenth of 3.5 times the first RTT long, and a bin is judged when it is over; the window grows by no ACK from
@@ -24,9 +24,9 @@ const SENT: usize = COMPARED + 40;
 const LOOKED_BACK: usize = 39;
 /// The window, in tenths of the first RTT.
 const WINDOW_TENTHS: u64 = 35;
-/// What may be missing of what was sent, in hundredths (`search_thresh`).
+/// Least shortfall from the sent segments that ends the growth, in hundredths (`search_thresh`).
 const MISSING_PERCENT: u64 = 35;
-/// In the drain, one segment may leave for so many delivered ones (`SEARCH_DRAIN_ACKEDSEG_THRESH`).
+/// In the drain, one segment may leave for this number of delivered ones (`SEARCH_DRAIN_ACKEDSEG_THRESH`).
 const DRAIN_DIVISOR: u32 = 3;
 /// The drain's target is at least this (`TCP_INIT_CWND`), segments.
 const LEAST_TARGET: u32 = 10;
@@ -34,7 +34,7 @@ const LEAST_TARGET: u32 = 10;
 /// The drain.
 #[derive(Clone, Copy, Debug)]
 struct Drain {
-    /// Where it ends: what the last RTT delivered, segments.
+    /// Where it ends: the deliveries of the last RTT, segments.
     target: u32,
     /// Deliveries at the last ACK, and those that have not yet made up a third.
     delivered: u32,
@@ -52,7 +52,7 @@ pub struct Search4 {
     bin: Span,
     bin_end: Time,
     drain: Option<Drain>,
-    /// The last comparison: what was missing, in thousandths.
+    /// The shortfall of the last comparison, in thousandths.
     missing: Option<i64>,
     drained: bool,
 }
@@ -122,7 +122,7 @@ impl Search4 {
     fn pass_bins(&mut self, view: &View, current: usize) -> usize {
         let passed = view.now.since(self.bin_end).as_nanos() / self.bin.as_nanos().max(1) + 1;
         self.bin_end += self.bin * passed;
-        // More than the bins kept cannot be told apart from as many.
+        // A longer silence looks like one of all the bins kept.
         let newest = current + passed as usize;
         let (acked, sent) = (self.acked[current % ACKED], self.sent[current % SENT]);
         for silent in (current + 1).max(newest.saturating_sub(SENT))..newest {
@@ -133,18 +133,18 @@ impl Search4 {
         newest
     }
 
-    /// What the bins from `left` on, not included, to `right` acknowledged.
+    /// Segments acknowledged after bin `left`, up to the end of bin `right`.
     fn acked_between(&self, left: usize, right: usize) -> u32 {
         self.acked[right % ACKED].wrapping_sub(self.acked[left % ACKED])
     }
 
-    /// What was sent in bin `bin`; all before it counts for the first one.
+    /// Segments sent in bin `bin`; the first one includes all before it.
     fn sent_in(&self, bin: usize) -> u64 {
         let before = bin.checked_sub(1).map_or(0, |before| self.sent[before % SENT]);
         u64::from(self.sent[bin % SENT].wrapping_sub(before))
     }
 
-    /// Whether deliveries have fallen too far behind what was sent one RTT before.
+    /// Whether deliveries have fallen too far behind the segments sent one RTT before.
     fn is_full(&mut self, current: usize, rtt: Span) -> bool {
         let width = self.bin.as_nanos().max(1);
         let (back, part) = (rtt.as_nanos() / width, (rtt.as_nanos() % width) * 100 / width);
@@ -165,7 +165,7 @@ impl Search4 {
         sent >= delivered && (sent - delivered) * 100 / sent >= MISSING_PERCENT
     }
 
-    /// What the bins of the last first RTT delivered, rounded up to whole bins.
+    /// Deliveries of the newest bins that make up the first RTT, rounded up to whole bins.
     fn target(&self, current: usize) -> Option<u32> {
         let width = self.bin.as_nanos().max(1);
         let first_rtt = width * (10 * COMPARED as u64) / WINDOW_TENTHS;
@@ -174,7 +174,7 @@ impl Search4 {
         Some(self.acked_between(from, current).max(LEAST_TARGET))
     }
 
-    /// What was missing in the last comparison, 0 while deliveries keep up; `None` before the first.
+    /// The shortfall of the last comparison as a share of the sent segments, 0 while deliveries keep up; `None` before the first.
     pub fn missing(&self) -> Option<f64> {
         self.missing.map(|thousandths| thousandths as f64 / 1_000.0)
     }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     impl Path {
-        /// A path of 100 ms after its first ACK: so much was sent and acknowledged before.
+        /// A path of 100 ms after its first ACK, with these segments sent and acknowledged before.
         fn new(sent: u32, acked: u32) -> Self {
             let mut tcb = Tcb::example(1_000_000);
             (tcb.view.nxt, tcb.view.una, tcb.view.delivered) = (sent, acked, acked);
@@ -235,7 +235,7 @@ mod tests {
             self.search.on_ack(&self.tcb.view, &mut self.tcb.control, rtt_us);
         }
 
-        /// A bin passes, in which so much was sent and acknowledged.
+        /// A bin passes, in which these segments are sent and acknowledged.
         fn bin(&mut self, sent: u32, acked: u32) {
             let view = &mut self.tcb.view;
             view.now += BIN;
@@ -246,7 +246,7 @@ mod tests {
         }
     }
 
-    /// What was acknowledged after so many bins, in total: it doubles every 100 ms, 20/7 bins. What was sent is one RTT ahead.
+    /// Acknowledged segments after `bins` bins, in total: they double every 100 ms, 20/7 bins. The sent ones are an RTT ahead.
     fn doubling(bins: f64) -> f64 {
         100.0 * libm::exp2(bins * 0.35)
     }
@@ -269,7 +269,7 @@ mod tests {
         (path, bins)
     }
 
-    /// While deliveries double they are what was sent one RTT before, and slow start goes on. An RTT is 2.857 bins, cut to 85 % of
+    /// While deliveries double they equal the segments of one RTT before, and slow start goes on. An RTT is 2.857 bins, cut to 85 % of
     /// a bin: the sum interpolates linearly within curved bins, so two thousandths may be missing.
     #[test]
     fn it_goes_on_while_deliveries_keep_up() {
@@ -280,8 +280,8 @@ mod tests {
     }
 
     /// From bin 20 on the path delivers no more a bin than it did there, and the sender, which doubles what is delivered, sends twice
-    /// as much. The formula by real numbers gives the bin: (sent − delivered)/sent reaches 0.35. The target is what three
-    /// bins delivered, the 1.05 RTTs that whole bins make of one.
+    /// as much. The formula by real numbers gives the bin: (sent − delivered)/sent reaches 0.35. The target is the delivery of three
+    /// bins, the 1.05 RTTs that whole bins make of one.
     #[test]
     fn it_drains_to_what_one_rtt_delivers() {
         let slope = doubling(20.0) - doubling(19.0);
@@ -332,7 +332,7 @@ mod tests {
         assert!(path.search.is_over() && path.search.growth(7) == 7);
     }
 
-    /// Ten segments are the least target, and what is in flight already below it ends the drain at once.
+    /// Ten segments are the least target, and a flight below it ends the drain at once.
     #[test]
     fn the_target_is_the_initial_window_at_least() {
         let mut path = Path::new(10, 0);
@@ -354,8 +354,8 @@ mod tests {
         assert!(play(12, sent, doubling).0.search.missing().is_some());
     }
 
-    /// A silence of ten bins repeats the totals: all that was acknowledged before it is out of the window then, what was sent one RTT
-    /// before is not, and the drain begins. Without an RTT an ACK says nothing.
+    /// A silence of ten bins repeats the totals: the window of deliveries is then empty, that of one RTT before is not, and the
+    /// drain begins. An ACK without an RTT changes nothing.
     #[test]
     fn a_silence_is_bins_without_progress() {
         let sent = |bin: f64| doubling(bin + 100.0 / 35.0);
