@@ -209,8 +209,8 @@ pub struct Tcp {
     /// Another slow start than the congestion control's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_start: Option<SlowStart>,
-    /// The window that an earlier connection used on the path, bytes, to which Careful Resume (RFC 9959) comes back; goes with
-    /// [`Tcp::saved_rtt`].
+    /// The window that an earlier connection used on the path, bytes, to which Careful Resume (RFC 9959) comes back;
+    /// goes with [`Tcp::saved_rtt`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saved_cwnd: Option<u64>,
     /// The minimum RTT of that connection.

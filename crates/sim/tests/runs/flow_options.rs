@@ -316,8 +316,9 @@ fn slow_starts_that_end_in_time() {
     assert!(goodput > 17.5e6, "{goodput}");
 }
 
-/// SEARCH 3.0 takes off what two RTTs delivered, 345 of a thousand, and leaves a queue of hundreds. Version 4.0 drains: the window ends
-/// where three bins of 35 ms deliver 1.05 times the 173 segments of the path, 181, and then grows by one segment a round trip.
+/// SEARCH 3.0 takes off what two RTTs delivered, 345 of a thousand, and leaves a queue of hundreds. Version 4.0
+/// drains: the window ends where three bins of 35 ms deliver 1.05 times the 173 segments of the path, 181, and then
+/// grows by one segment a round trip.
 #[test]
 fn search_4_leaves_no_queue() {
     let hop = "rate = \"20mbit\"\nrtt = \"100ms\"\nqdisc = \"pfifo limit 1000\"";
@@ -371,9 +372,10 @@ fn rate_limited_increase() {
     assert!((linux - draft).abs() <= 2.0, "{linux} and {draft}");
 }
 
-/// 100 MB at 250 Mbit/s and 600 ms with a queue of one BDP (12 951 segments of 1448 bytes in flight, 12 500 in the queue): from ten
-/// segments the window doubles for ten round trips, and Careful Resume leaves three: handshake, initial window, jump. With four times
-/// the path's BDP saved the jump overflows the queue. The path then holds 25 451 segments, and the threshold is half of this.
+/// 100 MB at 250 Mbit/s and 600 ms with a queue of one BDP (12 951 segments of 1448 bytes in flight, 12 500 in the
+/// queue): from ten segments the window doubles for ten round trips, and Careful Resume leaves three: handshake,
+/// initial window, jump. With four times the path's BDP saved the jump overflows the queue. The path then holds 25 451
+/// segments, and the threshold is half of this.
 #[test]
 fn careful_resume_on_a_satellites_path() {
     let number = |run: &Run, text: &str| {

@@ -1,25 +1,26 @@
-//! Careful Resume (RFC 9959): a connection jumps to half of the window that an earlier one used on the same path, checks the jump by
-//! its acknowledgments, and retreats below what the path has delivered if it meets congestion.
+//! Careful Resume (RFC 9959): a connection jumps to half of the window that an earlier one used on the same path,
+//! checks the jump by its acknowledgments, and retreats below what the path has delivered if it meets congestion.
 //!
-//! Phases (§3): Reconnaissance sends the initial window and compares the RTT with the saved one. Unvalidated sets the window to the
-//! jump and paces it over an RTT. Validating lets the control grow, until the last packet of the jump is acknowledged. Safe Retreat
-//! halves PipeSize, the volume acknowledged since the jump and in flight at its beginning, and holds the window. After each of them the
-//! control goes on alone.
+//! Phases (§3): Reconnaissance sends the initial window and compares the RTT with the saved one. Unvalidated sets the
+//! window to the jump and paces it over an RTT. Validating lets the control grow, until the last packet of the jump is
+//! acknowledged. Safe Retreat halves PipeSize, the volume acknowledged since the jump and in flight at its beginning,
+//! and holds the window. After each of them the control goes on alone.
 //!
-//! Invariants: a connection jumps once; the jump is at most half of the saved window, in one RTT; the window never grows in Safe
-//! Retreat; the threshold after it is at most half of PipeSize (β of §3.5 is 0.5). It goes with every control that the stack grows, and
-//! with any slow start: in Reconnaissance and Validating these act unchanged.
+//! Invariants: a connection jumps once; the jump is at most half of the saved window, in one RTT; the window never
+//! grows in Safe Retreat; the threshold after it is at most half of PipeSize (β of §3.5 is 0.5). It goes with every
+//! control that the stack grows, and with any slow start: in Reconnaissance and Validating these act unchanged.
 //!
-//! Read: draft-ietf-tsvwg-careful-resume-24 and its editors' later text, from which RFC 9959 (May 2026) was made, and excerpts of the
-//! RFC; not its final text. Our readings of open points: a jump below the present window changes nothing; the jump waits until the
-//! window limits the flow (the text permits that); "current RTT" of the pacing is the smoothed one; in the retreat one segment may leave
-//! although the flight is above the window (RFC 6675 §5); a reduction that proves spurious is undone as the control does it; a
-//! timeout reduces as the control does (§3.6). PipeSize counts segments, and those that SACK reports, until each segment of the jump is
-//! delivered or lost: TCP repairs for several RTTs, in which the path delivers again and again, where QUIC's packet numbers end the phase
+//! Read: draft-ietf-tsvwg-careful-resume-24 and its editors' later text, from which RFC 9959 (May 2026) was made, and
+//! excerpts of the RFC; not its final text. Our readings of open points: a jump below the present window changes
+//! nothing; the jump waits until the window limits the flow (the text permits that); "current RTT" of the pacing is
+//! the smoothed one; in the retreat one segment may leave although the flight is above the window (RFC 6675 §5); a
+//! reduction that proves spurious is undone as the control does it; a timeout reduces as the control does (§3.6).
+//! PipeSize counts segments, and those that SACK reports, until each segment of the jump is delivered or lost: TCP
+//! repairs for several RTTs, in which the path delivers again and again, where QUIC's packet numbers end the phase
 //! after one. The window holds until the stack's recovery is over.
 //!
-//! Left out: the saved parameters' lifetime, their sharing between connections, `max_jump` (a smaller saved window is the same), and the
-//! rules for BBR.
+//! Left out: the saved parameters' lifetime, their sharing between connections, `max_jump` (a smaller saved window is
+//! the same), and the rules for BBR.
 
 use super::{
     AckEvent, AckSample, AnyCongestionControl, CaState, CongestionControl, Control, ControlSample,
@@ -335,7 +336,7 @@ impl CongestionControl for CarefulResume {
         if let Phase::SafeRetreat { end, .. } = self.phase {
             match event {
                 Event::CompleteCwr if !before(view.una, end) => self.leave_retreat(view, control),
-                // A timeout, whose threshold is the control's own.
+                // A timeout: the threshold is the control's own.
                 Event::Loss => {
                     control.ssthresh = self.control.ssthresh(view, control);
                     self.phase = Phase::Normal;
@@ -411,7 +412,8 @@ mod tests {
             self.resume.number()
         }
 
-        /// Up to the jump: five ACKs. By hand the window is 12, 14, 16, 18 after four of them, and 8 + 18 = 26 segments have left.
+        /// Up to the jump: five ACKs. By hand the window is 12, 14, 16, 18 after four of them, and 8 + 18 = 26
+        /// segments have left.
         fn jumped(cc: &str) -> Self {
             let mut played = Self::new(cc, 100_000);
             for cwnd in [12, 14, 16, 18] {
@@ -435,7 +437,8 @@ mod tests {
         }
     }
 
-    /// Ten of 26 segments are acknowledged: PipeSize is 16, the window 100, and 100 segments leave in an RTT of 100 ms: 1000 a second.
+    /// Ten of 26 segments are acknowledged: PipeSize is 16, the window 100, and 100 segments leave in an RTT of 100
+    /// ms: 1000 a second.
     #[test]
     fn it_jumps_once_the_initial_data_has_arrived() {
         for cc in ["reno", "cubic"] {
@@ -482,10 +485,10 @@ mod tests {
         assert_eq!(played.tcb.control.cwnd, 110, "as slow start has it");
     }
 
-    /// By hand: each ACK of two lets eight leave, so the flight grows by six from 16, and PipeSize by two. The flight of 22, 28 … 58
-    /// comes with una 12, 14 … 24; the ACK up to 26 is not of segment 26, the first of the jump; that up to 28 is. Then 26 + 72 = 98
-    /// have left and 70 are in flight: that is the window. PipeSize is 16 + 18 = 34. The control grows it by two for each ACK, until
-    /// segment 97 is acknowledged.
+    /// By hand: each ACK of two lets eight leave, so the flight grows by six from 16, and PipeSize by two. The flight
+    /// of 22, 28 … 58 comes with una 12, 14 … 24; the ACK up to 26 is not of segment 26, the first of the jump; that
+    /// up to 28 is. Then 26 + 72 = 98 have left and 70 are in flight: that is the window. PipeSize is 16 + 18 = 34.
+    /// The control grows it by two for each ACK, until segment 97 is acknowledged.
     #[test]
     fn the_flight_is_validated() {
         let mut played = Played::validating("reno");
@@ -505,7 +508,7 @@ mod tests {
         assert_eq!(played.tcb.control.ssthresh, INFINITE_SSTHRESH);
     }
 
-    /// A full window ends the jump as well: 100 in flight, of which an ACK takes two.
+    /// A full window ends the jump as well: 100 are in flight, and an ACK takes two.
     #[test]
     fn a_full_window_ends_the_jump() {
         let mut played = Played::jumped("reno");
@@ -528,9 +531,9 @@ mod tests {
         assert!(!played.tcb.control.paced);
     }
 
-    /// A loss in Validating with PipeSize 34: the window is 17, one segment above the flight leaves, and no ACK grows it. 98 segments are
-    /// the jump and all before it. 28 are delivered and 10 lost, so the next 60 settle it: PipeSize 94, and the threshold half of it, for
-    /// CUBIC too, which would leave 65. Ten repaired ones do not count.
+    /// A loss in Validating with PipeSize 34: the window is 17, one segment above the flight leaves, and no ACK grows
+    /// it. 98 segments are the jump and all before it. 28 are delivered and 10 lost, so the next 60 settle it:
+    /// PipeSize 94, and the threshold half of it, for CUBIC too, which would leave 65. Ten repaired ones do not count.
     #[test]
     fn a_loss_retreats_below_what_was_delivered() {
         for cc in ["reno", "cubic"] {
@@ -557,8 +560,8 @@ mod tests {
         }
     }
 
-    /// The RTT falls to half of the saved one while the jump leaves: another path, and a retreat without a reduction of the stack. No
-    /// ACK grows the window until the jump, up to segment 33, is acknowledged.
+    /// The RTT falls to half of the saved one while the jump leaves: another path, and a retreat without a reduction
+    /// of the stack. No ACK grows the window until the jump, up to segment 33, is acknowledged.
     #[test]
     fn another_path_in_the_jump_retreats() {
         let mut played = Played::jumped("reno");

@@ -112,8 +112,8 @@ impl Control {
         (bytes / view.mss).max(least)
     }
 
-    /// The default pacing rate (`tcp_update_pacing_rate`): 200 % of window/RTT early in slow start, else 120 %; the window
-    /// over the RTT where a control asks for it.
+    /// The default pacing rate (`tcp_update_pacing_rate`): 200 % of window/RTT early in slow start, else 120 %; the
+    /// window over the RTT where a control asks for it.
     #[inline]
     pub(crate) fn update_pacing_rate(&mut self, view: &View) {
         let ratio = match self.pace_over_rtt {

@@ -1,16 +1,17 @@
-//! SEARCH 4.0: slow start stops growing when deliveries stay well behind the data of one RTT earlier, and then drains the queue
-//! instead of cutting the window at once.
+//! SEARCH 4.0: slow start stops growing when deliveries stay well behind the data of one RTT earlier, and then drains
+//! the queue instead of cutting the window at once.
 //!
 //! Source: the behaviour of the authors' Linux module 4.0 (maryam-ataei/TCP_SS_SEARCH_ALG, August 2026).
-//! draft-chung-ccwg-search-10 drains in the same way: one segment leaves for three delivered ones. We could not read the body of -10; draft -09
-//! compares the same sums against 26 % instead of the module's 35.
+//! draft-chung-ccwg-search-10 drains in the same way: one segment leaves for three delivered ones. We could not read
+//! the body of -10; draft -09 compares the same sums against 26 % instead of the module's 35.
 //!
-//! Invariants: bins are a tenth of 3.5 times the first RTT long, and a bin is judged when it is over; the window grows by no ACK from
-//! the verdict to the end of the drain; the drain never takes the window below its target, and ends there.
+//! Invariants: bins are a tenth of 3.5 times the first RTT long, and a bin is judged when it is over; the window grows
+//! by no ACK from the verdict to the end of the drain; the drain never takes the window below its target, and ends
+//! there.
 //!
-//! Bins hold running totals, so a window of ten bins is a difference of two of them, and a silent bin repeats the last total. The sums
-//! count segments without the module's 16-bit scaling. The module restarts its bins with the coarse clock of an idle restart; here
-//! the same clock decides, from the time of the last transmission.
+//! Bins hold running totals, so a window of ten bins is a difference of two of them, and a silent bin repeats the last
+//! total. The sums count segments without the module's 16-bit scaling. The module restarts its bins with the coarse
+//! clock of an idle restart; here the same clock decides, from the time of the last transmission.
 
 use crate::cc::{Control, View};
 use sojourn_units::{Span, Time};
@@ -118,7 +119,8 @@ impl Search4 {
         self.drained = false;
     }
 
-    /// One bin is over, or more where no ACK has come for long: in these nothing was sent and acknowledged. The newest one.
+    /// One bin is over, or more where no ACK has come for long: in these nothing was sent and acknowledged. The newest
+    /// one.
     fn pass_bins(&mut self, view: &View, current: usize) -> usize {
         let passed = view.now.since(self.bin_end).as_nanos() / self.bin.as_nanos().max(1) + 1;
         self.bin_end += self.bin * passed;
@@ -174,7 +176,8 @@ impl Search4 {
         Some(self.acked_between(from, current).max(LEAST_TARGET))
     }
 
-    /// The shortfall of the last comparison as a share of the sent segments, 0 while deliveries keep up; `None` before the first.
+    /// The shortfall of the last comparison as a share of the sent segments, 0 while deliveries keep up; `None` before
+    /// the first.
     pub fn missing(&self) -> Option<f64> {
         self.missing.map(|thousandths| thousandths as f64 / 1_000.0)
     }
@@ -191,7 +194,8 @@ impl Search4 {
 }
 
 impl Drain {
-    /// An ACK: the window that lets a third of the deliveries leave, never below the target. True when slow start ends there.
+    /// An ACK: the window that lets a third of the deliveries leave, never below the target. True when slow start ends
+    /// there.
     fn step(&mut self, view: &View, control: &mut Control) -> bool {
         self.left += view.delivered.wrapping_sub(self.delivered);
         self.delivered = view.delivered;
@@ -246,7 +250,8 @@ mod tests {
         }
     }
 
-    /// Acknowledged segments after `bins` bins, in total: they double every 100 ms, 20/7 bins. The sent ones are an RTT ahead.
+    /// Acknowledged segments after `bins` bins, in total: they double every 100 ms, 20/7 bins. The sent ones are an
+    /// RTT ahead.
     fn doubling(bins: f64) -> f64 {
         100.0 * libm::exp2(bins * 0.35)
     }
@@ -269,8 +274,9 @@ mod tests {
         (path, bins)
     }
 
-    /// While deliveries double they equal the segments of one RTT before, and slow start goes on. An RTT is 2.857 bins, cut to 85 % of
-    /// a bin: the sum interpolates linearly within curved bins, so two thousandths may be missing.
+    /// While deliveries double they equal the segments of one RTT before, and slow start goes on. An RTT is 2.857
+    /// bins, cut to 85 % of a bin: the sum interpolates linearly within curved bins, so two thousandths may be
+    /// missing.
     #[test]
     fn it_goes_on_while_deliveries_keep_up() {
         let (path, bin) = play(30, |bin| doubling(bin + 100.0 / 35.0), doubling);
@@ -279,9 +285,9 @@ mod tests {
         assert_eq!(path.tcb.control.ssthresh, INFINITE_SSTHRESH);
     }
 
-    /// From bin 20 on the path delivers no more a bin than it did there, and the sender, which doubles what is delivered, sends twice
-    /// as much. The formula by real numbers gives the bin: (sent − delivered)/sent reaches 0.35. The target is the delivery of three
-    /// bins, the 1.05 RTTs that whole bins make of one.
+    /// From bin 20 on the path delivers no more a bin than it did there, and the sender, which doubles what is
+    /// delivered, sends twice as much. The formula by real numbers gives the bin: (sent − delivered)/sent reaches
+    /// 0.35. The target is the delivery of three bins, the 1.05 RTTs that whole bins make of one.
     #[test]
     fn it_drains_to_what_one_rtt_delivers() {
         let slope = doubling(20.0) - doubling(19.0);
@@ -308,8 +314,8 @@ mod tests {
         assert_eq!(path.search.growth(7), 0, "no ACK grows the window in the drain");
     }
 
-    /// By hand: target 40, 50 in flight. ACKs of two: 48 + 0 (two of three), 46 + 1 (four: one and one left), 45 + 1 (three),
-    /// and the window is in flight again, less what was delivered. At 40 slow start ends.
+    /// By hand: target 40, 50 in flight. ACKs of two: 48 + 0 (two of three), 46 + 1 (four: one and one left), 45 + 1
+    /// (three), and the window is in flight again, less what was delivered. At 40 slow start ends.
     #[test]
     fn one_segment_leaves_for_three_delivered() {
         let mut path = Path::new(150, 100);
@@ -346,7 +352,8 @@ mod tests {
         assert_eq!((path.tcb.control.cwnd, path.tcb.control.ssthresh), (10, 10));
     }
 
-    /// The first comparison needs ten bins before the RTT that is looked back: with 2.857 bins an RTT it is that of bin 12.
+    /// The first comparison needs ten bins before the RTT that is looked back: with 2.857 bins an RTT it is that of
+    /// bin 12.
     #[test]
     fn the_first_comparison_needs_enough_bins() {
         let sent = |bin: f64| doubling(bin + 100.0 / 35.0);
@@ -354,8 +361,8 @@ mod tests {
         assert!(play(12, sent, doubling).0.search.missing().is_some());
     }
 
-    /// A silence of ten bins repeats the totals: the window of deliveries is then empty, that of one RTT before is not, and the
-    /// drain begins. An ACK without an RTT changes nothing.
+    /// A silence of ten bins repeats the totals: the window of deliveries is then empty, that of one RTT before is
+    /// not, and the drain begins. An ACK without an RTT changes nothing.
     #[test]
     fn a_silence_is_bins_without_progress() {
         let sent = |bin: f64| doubling(bin + 100.0 / 35.0);
