@@ -20,6 +20,7 @@ macro_rules! middleboxes {
             }
             by_words {
                 flow_limit: FlowLimit;
+                handover: Handover;
                 periodic_loss: PeriodicLoss;
             }
         }
@@ -30,6 +31,7 @@ mod delivery;
 mod element;
 mod elements;
 pub mod flow_limit;
+pub mod handover;
 mod middlebox;
 mod packet;
 pub mod periodic_loss;
