@@ -60,6 +60,7 @@ CELLS: Final = {
     "links/bursts": 4 * 3 * 2,
     "links/cellular": 4 * 4 * 2,
     "links/handover": 2 * 5,
+    "links/starlink": 3 * 5,
     "quic/alone": 6 * 4 * 3 * 4,
     "quic/pairs": 6 * 3 * 6 * 3 * 3,
     "quic/quiche-1400": 8 * 4,

@@ -561,8 +561,18 @@ pub(crate) static FLOW: Section = Section {
         key("ignore_ce", Ty::Bool, "Whether the sender ignores CE (default: no)."),
         key(
             "slow_start",
-            Ty::Choice(&["standard", "hystart++", "search", "rapid-start"]),
-            "Another slow start than the congestion control's own: `standard` ends by a loss or a mark alone (RFC 5681), `hystart++` by a rise of the RTT after five rounds of slower growth (RFC 9406), `search` when deliveries do not double any more (draft-chung-ccwg-search, version 3.0). `rapid-start` triples the window a round trip until a queue is built, and converges in the first reduction by what the path delivers (draft-kazuho-ccwg-rapid-start, the text behind -02, without its pacing). Not with BBR and Prague, which set their windows themselves.",
+            Ty::Choice(&["standard", "hystart++", "search", "search-4", "rapid-start"]),
+            "Another slow start than the congestion control's own: `standard` ends by a loss or a mark alone (RFC 5681), `hystart++` by a rise of the RTT after five rounds of slower growth (RFC 9406), `search` when deliveries do not double any more (draft-chung-ccwg-search, version 3.0), `search-4` when they stay behind what was sent one RTT before, and then drains the queue gradually (the authors' Linux module 4.0; the drain of draft-chung-ccwg-search-10). `rapid-start` triples the window a round trip until a queue is built, and converges in the first reduction by what the path delivers (draft-kazuho-ccwg-rapid-start, the text behind -02, without its pacing). Not with BBR and Prague, which set their windows themselves.",
+        ),
+        key(
+            "saved_cwnd",
+            Ty::Buffer(1, MOST_WINDOW),
+            "Careful Resume (RFC 9959): the window that an earlier connection used on this path. Once the initial window is acknowledged, the flow jumps to half of it, paced over an RTT, and retreats at congestion. Together with `saved_rtt`; not with BBR and Prague, which set their windows themselves. Each connection of the flow resumes.",
+        ),
+        key(
+            "saved_rtt",
+            DELAY,
+            "The minimum RTT of that connection: the flow resumes only if its own is above a half and at most ten times it.",
         ),
         key(
             "rate_limited_increase",
@@ -616,6 +626,8 @@ pub(crate) const TCP_KEYS: &[&str] = &[
     "host_qdisc",
     "ignore_ce",
     "slow_start",
+    "saved_cwnd",
+    "saved_rtt",
     "rate_limited_increase",
     "rtt_scaling",
     "rtt_target",

@@ -414,6 +414,9 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
     if tcp.slow_start.is_some() {
         cannot("slow_start", "a kernel's congestion controls have the slow start that they have");
     }
+    if tcp.saved_cwnd.is_some() {
+        cannot("saved_cwnd", "no kernel has Careful Resume");
+    }
     if tcp.rate_limited_increase {
         cannot("rate_limited_increase", "the kernel has a rule of its own");
     }

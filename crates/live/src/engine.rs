@@ -228,6 +228,7 @@ fn of_tcp(tcp: &Tcp) -> Vec<(&'static str, &'static str, &'static str)> {
         (tcp.receive_window != ReceiveWindow::Autotune, "receive_window", "it is the kernel's"),
         (tcp.ignore_ce, "ignore_ce", "no kernel does"),
         (tcp.slow_start.is_some(), "slow_start", "the congestion control has its own"),
+        (tcp.saved_cwnd.is_some(), "saved_cwnd", "no kernel has Careful Resume"),
         (tcp.rate_limited_increase, "rate_limited_increase", "the kernel has its own rule"),
         (tcp.rtt_scaling.is_some(), "rtt_scaling", "it is a module's parameter"),
         (tcp.rtt_target.is_some(), "rtt_target", "it is a module's parameter"),

@@ -28,6 +28,17 @@ enum Fate {
     Received,
 }
 
+/// A packet that a report shows as received for the first time.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Arrived {
+    /// When it left.
+    pub sent: Time,
+    /// Its bytes.
+    pub bytes: u32,
+    /// When it came, seconds on the receiver's clock, modulo half of 65536 s either way.
+    pub at: f64,
+}
+
 /// What is new in a report.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Digest {
@@ -105,13 +116,31 @@ impl Sent {
 
     /// A report has come; what is new in it. The reordering window does not grow beyond `srtt`.
     pub fn on_report(&mut self, now: Time, report: &Report, srtt: Span) -> Digest {
+        self.on_report_with(now, report, srtt, &mut |_| {})
+    }
+
+    /// The same, and tells `each` of every packet that the report shows as received for the first time and with a
+    /// time, in the order of their numbers.
+    pub fn on_report_with(
+        &mut self,
+        now: Time,
+        report: &Report,
+        srtt: Span,
+        each: &mut dyn FnMut(Arrived),
+    ) -> Digest {
         let mut digest = Digest::default();
         // The numbers on the wire are the lowest 16 bits of ours, none of which is beyond the next.
         let behind = u32::from((self.next() as u16).wrapping_sub(report.begin));
         let Some(begin) = self.next().checked_sub(behind) else { return digest };
         for (number, status) in (begin..).zip(&report.packets) {
             if let Status::Received { ecn, before } = *status {
+                let known = digest.received;
                 self.received(now, number, ecn, srtt, &mut digest);
+                if let (true, Some(before)) = (digest.received > known, before) {
+                    let packet = self.packets[(number - self.first) as usize];
+                    let at = seconds_between(report.arrived(before), stamp_of(Time::ZERO));
+                    each(Arrived { sent: packet.sent, bytes: packet.bytes, at });
+                }
                 if number + 1 > self.acked && number < self.next() {
                     self.raise(now, number, &mut digest);
                     let packet = self.packets[(number - self.first) as usize];

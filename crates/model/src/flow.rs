@@ -209,6 +209,13 @@ pub struct Tcp {
     /// Another slow start than the congestion control's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slow_start: Option<SlowStart>,
+    /// The window that an earlier connection used on the path, bytes, to which Careful Resume (RFC 9959) comes back;
+    /// goes with [`Tcp::saved_rtt`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_cwnd: Option<u64>,
+    /// The minimum RTT of that connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saved_rtt: Option<Span>,
     /// Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10 instead of Linux's rule.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub rate_limited_increase: bool,
@@ -255,6 +262,8 @@ impl Tcp {
             host_qdisc: None,
             ignore_ce: false,
             slow_start: None,
+            saved_cwnd: None,
+            saved_rtt: None,
             rate_limited_increase: false,
             rtt_scaling: None,
             rtt_target: None,
@@ -274,6 +283,9 @@ pub enum SlowStart {
     /// Deliveries that do not double any more (draft-chung-ccwg-search, version 3.0).
     #[serde(rename = "search")]
     Search,
+    /// Deliveries that stay behind what was sent one RTT before, and then a gradual drain of the queue (SEARCH 4.0).
+    #[serde(rename = "search-4")]
+    Search4,
     /// As the first, three times a round trip until a queue is built (draft-kazuho-ccwg-rapid-start).
     #[serde(rename = "rapid-start")]
     RapidStart,
@@ -286,6 +298,7 @@ impl SlowStart {
             Self::Standard => "standard",
             Self::HyStartPlusPlus => "hystart++",
             Self::Search => "search",
+            Self::Search4 => "search-4",
             Self::RapidStart => "rapid-start",
         }
     }

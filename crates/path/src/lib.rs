@@ -20,6 +20,7 @@ macro_rules! middleboxes {
             }
             by_words {
                 flow_limit: FlowLimit;
+                handover: Handover;
                 periodic_loss: PeriodicLoss;
             }
         }
@@ -39,6 +40,7 @@ mod delivery;
 mod element;
 mod elements;
 pub mod flow_limit;
+pub mod handover;
 pub mod link;
 mod middlebox;
 mod packet;

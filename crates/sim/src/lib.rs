@@ -349,11 +349,15 @@ impl Engine for Sim {
                     });
                 }
             }
-            if tcp.slow_start.is_some() {
+            let of_the_stack = [
+                ("slow_start", tcp.slow_start.is_some()),
+                ("saved_cwnd", tcp.saved_cwnd.is_some()),
+            ];
+            for (key, _) in of_the_stack.into_iter().filter(|(_, given)| *given) {
                 let control = self.controls().build(&tcp.cc, &topology::stack(&flow.stack).tcp);
                 if control.is_ok_and(|control| control.has_cong_control()) {
                     refusals.push(Unsupported {
-                        what: Feature::Limit("slow_start".into()),
+                        what: Feature::Limit(key.into()),
                         place: place(),
                         why: format!("{} sets its window itself from the start", tcp.control().0),
                         help: "leave it out, or use another congestion control".to_owned(),

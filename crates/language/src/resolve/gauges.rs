@@ -69,6 +69,10 @@ impl Standing<'_> {
 
 fn of_flow(vocabulary: &dyn Vocabulary, flow: &Flow) -> Option<Vec<String>> {
     let Traffic::Tcp(tcp) = &flow.traffic else { return None };
-    // Another slow start has numbers of its own, which the vocabulary does not know.
-    if tcp.slow_start.is_some() { None } else { vocabulary.gauges_of_cc(&tcp.cc) }
+    // Another slow start and Careful Resume have numbers of their own, which the vocabulary does not know.
+    if tcp.slow_start.is_some() || tcp.saved_cwnd.is_some() {
+        None
+    } else {
+        vocabulary.gauges_of_cc(&tcp.cc)
+    }
 }

@@ -187,6 +187,13 @@ impl Resolver<'_> {
             let place = table.place_of("rtt_target");
             self.says(&place, DiagnosticKind::Key, "rtt_target goes with rtt_scaling");
         }
+        for (one, other) in [("saved_cwnd", "saved_rtt"), ("saved_rtt", "saved_cwnd")] {
+            if table.given(one).is_some() && table.given(other).is_none() {
+                let place = table.place_of(one);
+                self.says(&place, DiagnosticKind::Key, format!("{one} goes with {other}"));
+            }
+        }
+        let saved_cwnd = self.of_flow(table, "saved_cwnd", bdp, MOST_WINDOW);
         let bytes = self.of_flow(table, "bytes", bdp, MOST_BYTES);
         let window = self.of_flow(table, "receive_window", bdp, MOST_WINDOW);
         let send_buffer = self.of_flow(table, "send_buffer", bdp, MOST_SEND_BUFFER);
@@ -207,9 +214,12 @@ impl Resolver<'_> {
             slow_start: table.text("slow_start").map(|kind| match kind {
                 "hystart++" => SlowStart::HyStartPlusPlus,
                 "search" => SlowStart::Search,
+                "search-4" => SlowStart::Search4,
                 "rapid-start" => SlowStart::RapidStart,
                 _ => SlowStart::Standard,
             }),
+            saved_cwnd,
+            saved_rtt: table.span("saved_rtt"),
             rate_limited_increase: table.bool("rate_limited_increase").unwrap_or(false),
             rtt_scaling: table.text("rtt_scaling").map(|mode| match mode {
                 "rate" => RttScaling::Rate,

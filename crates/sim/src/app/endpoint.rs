@@ -3,7 +3,9 @@
 use super::setup::HostStack;
 use crate::packet::mss;
 use sojourn_model::{EcnMode, Ip, ReceiveWindow, RttScaling, SlowStart, Tcp};
-use sojourn_transport::cc::{AnyCongestionControl, CongestionControl, WithSlowStart, slow_start};
+use sojourn_transport::cc::{
+    AnyCongestionControl, CarefulResume, CongestionControl, SavedPath, WithSlowStart, slow_start,
+};
 use sojourn_transport::segment::HEADERS;
 use sojourn_transport::stack::{EcnRequest, Independence, Scaling, TcpQuirks};
 use sojourn_transport::{Config, HostNic, Receiver, Sender, WindowPolicy};
@@ -47,10 +49,15 @@ pub(crate) fn endpoint(
             SlowStart::Standard => slow_start::Kind::Standard,
             SlowStart::HyStartPlusPlus => slow_start::Kind::HyStartPlusPlus,
             SlowStart::Search => slow_start::Kind::Search,
+            SlowStart::Search4 => slow_start::Kind::Search4,
             SlowStart::RapidStart => slow_start::Kind::RapidStart,
         };
         let with = WithSlowStart::new(kind, control).expect("the scenario was refused otherwise");
         control = AnyCongestionControl::custom(with);
+    }
+    if let (Some(cwnd), Some(rtt)) = (tcp.saved_cwnd, tcp.saved_rtt) {
+        let with = CarefulResume::new(SavedPath { cwnd, rtt }, control);
+        control = AnyCongestionControl::custom(with.expect("the scenario was refused otherwise"));
     }
     let needs = control.ecn();
     let ecn = match tcp.ecn {

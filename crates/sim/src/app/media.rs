@@ -1,14 +1,17 @@
-//! One direction of a call whose rate follows the path: an encoder, a sender under congestion control, a receiver that reports.
+//! One direction of a call whose rate follows the path: an encoder, a sender under congestion control, a receiver that
+//! reports.
 //!
-//! Sources: the control's (`sojourn_media::{Scream, Prague}`); the encoder's (RFC 8593 §5); reports as RTCP packets by RFC 8888, which
-//! travel back with their bytes. A packet is RTP over UDP: 12 bytes of RTP header count as payload of UDP, as of the target.
+//! Sources: the control's (`sojourn_media::{Scream, Prague, Gcc}`); the encoder's (RFC 8593 §5); reports as RTCP
+//! packets by RFC 8888, which travel back with their bytes. A packet is RTP over UDP: 12 bytes of RTP header count as
+//! payload of UDP, as of the target.
 //!
-//! Frames wait at the sender, cut into packets, until pacing and window let them go. If they wait for longer than the flow says
-//! they are thrown away, all that wait, and the next is a key frame: the sender's choice by §3.3 of the control's text.
+//! Frames wait at the sender, cut into packets, until pacing and window let them go. If they wait for longer than the
+//! flow says they are thrown away, all that wait, and the next is a key frame: the sender's choice by §3.3 of the
+//! control's text.
 //!
-//! Two kinds of delay are kept: of packets, as of any flow (`packet_owd`), and of whole frames, from the encoder to the last of
-//! their packets at the receiver. A frame is a row in the table `completions`, without an end if a packet of it was lost or it
-//! was thrown away; the same times are the flow's own delays (the histogram `owd`).
+//! Two kinds of delay are kept: of packets, as of any flow (`packet_owd`), and of whole frames, from the encoder to
+//! the last of their packets at the receiver. A frame is a row in the table `completions`, without an end if a packet
+//! of it was lost or it was thrown away; the same times are the flow's own delays (the histogram `owd`).
 
 use super::interface::App;
 use super::named::{AppSetup, NamedApp};
@@ -16,8 +19,8 @@ use super::report::{DelayKind, FlowReport, Record};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
 use sojourn_media::{
-    Encoder, EncoderSettings, MediaControl, Mode, Options as ScreamOptions, Prague, PragueOptions,
-    Receiver, ReportRules, Scream, Switches, feedback,
+    Encoder, EncoderSettings, Gcc, GccOptions, MediaControl, Mode, Options as ScreamOptions,
+    Prague, PragueOptions, Receiver, ReportRules, Scream, Switches, feedback,
 };
 use sojourn_qdisc::table::{self, DefaultValue, Kind, OptionSpec, ValueSpec};
 use sojourn_qdisc::{Discipline, QdiscQuirks, Setting, Settings, options_of};
@@ -33,12 +36,13 @@ const RTP_HEADER: u64 = 12;
 pub(crate) const INFO: Discipline = Discipline {
     name: "media",
     summary: "one direction of a call: an encoder that follows its congestion control, RTP, and reports by RFC 8888",
-    source: "draft-ietf-ccwg-rfc8298bis-screamv2 (October 2026), L4STeam/udp_prague (2024), RFC 8888, RFC 8593 §5",
+    source: "draft-ietf-ccwg-rfc8298bis-screamv2 (October 2026), L4STeam/udp_prague (2024), draft-ietf-rmcat-gcc-02 with libwebrtc's goog_cc, RFC 8888, RFC 8593 §5",
     options: options_of!(Options),
     examples: &[
         "media",
         "media control scream ecn l4s min 150kbit max 20mbit fps 25",
         "media control prague max 20mbit report_every 1",
+        "media control gcc min 300kbit max 5mbit",
         "media ecn off max 1500kbit key_every 2s key_size 4 discard 300ms",
         "media reduce_jitter clock_drift loss_threshold undershoot competing",
     ],
@@ -46,14 +50,22 @@ pub(crate) const INFO: Discipline = Discipline {
 };
 
 /// The controls.
-const CONTROLS: &[&str] = &["scream", "prague"];
+const CONTROLS: &[&str] = &["scream", "prague", "gcc"];
 /// What packets say of ECN.
 const ECN: &[&str] = &["l4s", "classic", "off"];
+
+/// A control of [`CONTROLS`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Which {
+    Scream,
+    Prague,
+    Gcc,
+}
 
 /// The options.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
-    is_prague: bool,
+    control: Which,
     budget: f64,
     ecn: Mode,
     min: Rate,
@@ -88,16 +100,22 @@ impl Settings for Options {
             name: "control",
             values: &[word("CONTROL", CONTROLS)],
             preset: DefaultValue::Is("scream"),
-            doc: "the congestion control of the sender: SCReAMv2, or UDP Prague",
-            tried: &["control scream", "control prague"],
+            doc: "the congestion control of the sender: SCReAMv2, UDP Prague, or Google Congestion Control",
+            tried: &["control scream", "control prague", "control gcc"],
             ..OptionSpec::BASE
         }
-        .sets(|options, given| options.is_prague = given.has("prague")),
+        .sets(|options, given| {
+            options.control = match () {
+                () if given.has("prague") => Which::Prague,
+                () if given.has("gcc") => Which::Gcc,
+                () => Which::Scream,
+            };
+        }),
         OptionSpec {
             name: "ecn",
             values: &[word("ECN", ECN)],
             preset: DefaultValue::Is("l4s"),
-            doc: "what packets say of ECN and what marks mean: ECT(1) and the share of marks, ECT(0) and a fixed part, or nothing; prague takes marks for those of L4S",
+            doc: "what packets say of ECN and what marks mean: ECT(1) and the share of marks, ECT(0) and a fixed part, or nothing; prague takes marks for those of L4S, and gcc sends Not-ECT",
             tried: &["ecn l4s", "ecn classic", "ecn off"],
             ..OptionSpec::BASE
         }
@@ -295,7 +313,7 @@ impl Settings for Options {
             key_size: 0.0,
         };
         Self {
-            is_prague: false,
+            control: Which::Scream,
             budget: 0.0,
             ecn: Mode::L4s,
             min: Rate::ZERO,
@@ -372,14 +390,20 @@ impl NamedApp for Media {
         let min = options.min.bits_per_sec() as f64;
         let max = (options.max.bits_per_sec() as f64).max(min);
         let frame_period = 1.0 / options.encoder.fps;
-        let control: Box<dyn MediaControl> = if options.is_prague {
-            let (max_packet, budget) = (options.packet, options.budget);
-            Box::new(Prague::new(PragueOptions { min, max, max_packet, frame_period, budget }))
-        } else {
-            let (mode, mss, switches) = (options.ecn, options.packet, options.switches);
-            Box::new(Scream::new(ScreamOptions { mode, min, max, mss, frame_period, switches }))
+        let max_packet = options.packet;
+        let control: Box<dyn MediaControl> = match options.control {
+            Which::Gcc => Box::new(Gcc::new(GccOptions { min, max, max_packet })),
+            Which::Prague => {
+                let budget = options.budget;
+                Box::new(Prague::new(PragueOptions { min, max, max_packet, frame_period, budget }))
+            }
+            Which::Scream => {
+                let (mode, mss, switches) = (options.ecn, max_packet, options.switches);
+                Box::new(Scream::new(ScreamOptions { mode, min, max, mss, frame_period, switches }))
+            }
         };
         let ecn = match options.ecn {
+            _ if options.control == Which::Gcc => Ecn::NotEct,
             Mode::NoEcn => Ecn::NotEct,
             Mode::Classic => Ecn::Ect0,
             Mode::L4s => Ecn::Ect1,

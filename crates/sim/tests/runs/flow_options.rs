@@ -9,6 +9,7 @@ use sojourn_language::{AnyWords, Experiment};
 use sojourn_model::Scenario;
 use sojourn_results::Run;
 use sojourn_results::metrics::{Expression, Frame};
+use sojourn_units::Span;
 
 /// One flow called `a` with these keys.
 fn experiment(bed: &str, hop: &str, flow: &str) -> Scenario {
@@ -261,15 +262,20 @@ fn rtt_scaling() {
 
 /// A target without its mode is a mistake.
 #[test]
-fn rtt_target_goes_with_rtt_scaling() {
-    let text = "[experiment]\nname = \"options\"\nduration = \"1s\"\n[[hop]]\nname = \"h\"\nrate = \"1mbit\"\nqdisc = \"pfifo\"\n\
-                [[flow]]\nname = \"a\"\nrtt_target = \"15ms\"\n";
-    let plan = Experiment::parse("options.toml", text).and_then(|e| e.plan(&AnyWords, 1));
-    let error = plan.expect_err("it is refused").to_string();
-    assert!(
-        error.contains("options.toml:10:") && error.contains("goes with rtt_scaling"),
-        "{error}"
-    );
+fn keys_that_go_with_others() {
+    for (key, other) in [
+        ("rtt_target = \"15ms\"", "rtt_target goes with rtt_scaling"),
+        ("saved_cwnd = \"100kb\"", "saved_cwnd goes with saved_rtt"),
+        ("saved_rtt = \"15ms\"", "saved_rtt goes with saved_cwnd"),
+    ] {
+        let text = format!(
+            "[experiment]\nname = \"options\"\nduration = \"1s\"\n[[hop]]\nname = \"h\"\nrate = \"1mbit\"\n\
+             qdisc = \"pfifo\"\n[[flow]]\nname = \"a\"\n{key}\n"
+        );
+        let plan = Experiment::parse("options.toml", &text).and_then(|e| e.plan(&AnyWords, 1));
+        let error = plan.expect_err("it is refused").to_string();
+        assert!(error.contains("options.toml:10:") && error.contains(other), "{error}");
+    }
 }
 
 /// One Reno alone on 20 Mbit/s and 100 ms, where so many packets fit into the queue: its widest window, what it sent again,
@@ -310,6 +316,30 @@ fn slow_starts_that_end_in_time() {
     assert!(goodput > 17.5e6, "{goodput}");
 }
 
+/// SEARCH 3.0 takes off what two RTTs delivered, 345 of a thousand, and leaves a queue of hundreds. Version 4.0
+/// drains: the window ends where three bins of 35 ms deliver 1.05 times the 173 segments of the path, 181, and then
+/// grows by one segment a round trip.
+#[test]
+fn search_4_leaves_no_queue() {
+    let hop = "rate = \"20mbit\"\nrtt = \"100ms\"\nqdisc = \"pfifo limit 1000\"";
+    let [old, new] = ["search", "search-4"].map(|kind| {
+        let run = run(&experiment("", hop, &format!("cc = \"reno\"\nslow_start = \"{kind}\"")));
+        let texts = ["min(cwnd, a) from 3s to 10s", "max(srtt, a) from 5s to 10s"];
+        let [least, rtt] = texts.map(|text| {
+            let expression = Expression::parse(text).expect("an expression");
+            expression.evaluate(&Frame::new(&run)).expect("a value").value.number
+        });
+        (least, rtt)
+    });
+    let [widest, lost, goodput] = begun_by("search-4", 1000);
+    assert_eq!(lost, 0.0);
+    assert!(widest > 3.0 * 173.0 && goodput > 17.5e6, "{widest} {goodput}");
+    assert!((180.0..=186.0).contains(&new.0), "{new:?}");
+    assert!(new.1 < 0.150 && old.1 > 0.300, "{new:?} {old:?}");
+    // A buffer that overflows before the verdict does so as with plain slow start.
+    assert_eq!(begun_by("search-4", 331), begun_by("standard", 331));
+}
+
 /// Rapid Start overshoots further than plain slow start where the queue is built within a round, and loses more: and still its first
 /// reduction ends near half of the 504 that path and queue hold, so that the link stays full.
 #[test]
@@ -340,4 +370,36 @@ fn rate_limited_increase() {
     });
     assert!((18.0..=40.0).contains(&draft), "{draft}");
     assert!((linux - draft).abs() <= 2.0, "{linux} and {draft}");
+}
+
+/// 100 MB at 250 Mbit/s and 600 ms with a queue of one BDP (12 951 segments of 1448 bytes in flight, 12 500 in the
+/// queue): from ten segments the window doubles for ten round trips, and Careful Resume leaves three: handshake,
+/// initial window, jump. With four times the path's BDP saved the jump overflows the queue. The path then holds 25 451
+/// segments, and the threshold is half of this.
+#[test]
+fn careful_resume_on_a_satellites_path() {
+    let number = |run: &Run, text: &str| {
+        let expression = Expression::parse(text).expect("an expression");
+        expression.evaluate(&Frame::new(run)).expect("a value").value.number
+    };
+    let played = |bytes: u32, saved: &str| {
+        let hop = "rate = \"250mbit\"\nrtt = \"600ms\"\nqdisc = \"pfifo limit 12500\"";
+        let buffers = "receive_window = \"100MB\"\nsend_buffer = \"100MB\"";
+        let flow = format!("cc = \"cubic\"\nbytes = \"{bytes}b\"\n{buffers}\n{saved}");
+        let mut scenario = experiment("", hop, &flow);
+        scenario.duration = Span::from_secs(20);
+        let run = run(&scenario);
+        let took = moment(&run, "end") - moment(&run, "start");
+        let thresholds = counts(&run, "flows", "ssthresh", "a");
+        let threshold = thresholds.iter().map(|&(_, threshold)| threshold).min();
+        (took, number(&run, "retransmits(a) over all"), threshold.expect("samples"))
+    };
+    let saved = |bytes: u32| format!("saved_cwnd = \"{bytes}b\"\nsaved_rtt = \"600ms\"");
+    let (slow, _, _) = played(100_000_000, "");
+    let (fast, lost, _) = played(100_000_000, &saved(18_750_000));
+    assert!(slow > 9.5 && fast < 6.5, "{slow} {fast}");
+    assert_eq!(lost, 0.0);
+    let (_, lost, threshold) = played(200_000_000, &saved(75_000_000));
+    assert!(lost > 5_000.0, "{lost}");
+    assert!((11_500..13_500).contains(&threshold), "{threshold}");
 }

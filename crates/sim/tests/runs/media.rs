@@ -143,3 +143,29 @@ fn a_call_under_udp_prague_waits_little_in_dualpi2() {
     let rate = value(&run, "goodput(a)");
     assert!((rate / 4.5e6 - 1.0).abs() < 0.02, "{rate}");
 }
+
+/// GCC on 2 Mbit/s with a second of buffer: it begins with 300 kbit/s, grows by 8 % a second, and then keeps near the
+/// rate with a wait far below the buffer. Its packets are Not-ECT, and none is marked.
+#[test]
+fn a_call_under_gcc_fills_a_link_and_waits_little() {
+    for (noise, least) in [("", 1.2e6), (" size_noise 0 interval_noise 0", 1.6e6)] {
+        let words = format!("control gcc min 300kbit max 5mbit{noise}");
+        let run = call(&words, "rate = \"2mbit\"\nqdisc = \"pfifo limit 250\"", "");
+        let rate = value(&run, "goodput(a) over last 20s");
+        let wait = value(&run, "p95(sojourn, line.down.qdisc)");
+        assert!((least..2e6).contains(&rate), "{rate}");
+        assert!(wait < 0.2, "{wait}");
+        assert_eq!(total(&run, "a", "ce_packets"), 0.0);
+    }
+}
+
+/// An encoder that never has more than 784 kbit/s on 100 Mbit/s: the estimate stays below 1.5 times what arrives and
+/// 10 kbit/s (pion/interceptor, issue 299).
+#[test]
+fn gcc_does_not_estimate_beyond_what_the_application_sends() {
+    let run = call("control gcc min 300kbit max 784kbit size_noise 0", WIDE, "");
+    let most = |name| gauge(&run, name).into_iter().map(|row| row.1).fold(0.0, f64::max);
+    let (by_delay, received) = (most("delay_based_rate"), most("acked_bitrate"));
+    assert!(by_delay <= 1.5 * received + 10e3 && by_delay < 1.5e6, "{by_delay} {received}");
+    assert!(most("target_bitrate") <= 784e3);
+}

@@ -86,6 +86,11 @@ fn settings_of_tcp_that_are_not_there() {
         t.slow_start = Some(SlowStart::Search);
     });
     is_refused(&bbr, flow, "slow_start");
+    let prague = with_tcp(|t| {
+        t.cc = "prague".to_owned();
+        (t.saved_cwnd, t.saved_rtt) = (Some(1_000_000), Some(Span::from_millis(100)));
+    });
+    is_refused(&prague, flow, "saved_cwnd");
     is_refused(&with_tcp(|t| t.cc = "westwood".to_owned()), flow, "congestion control westwood");
     for words in ["fq maxrate 5mbit", "etf"] {
         let scenario = with_tcp(|t| t.host_qdisc = Some(words.into()));

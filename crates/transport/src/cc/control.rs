@@ -33,6 +33,8 @@ pub struct Control {
     pub burst_limit: Option<u32>,
     /// Whether the socket is really paced (a host `fq`, or a congestion control that asks for it).
     pub paced: bool,
+    /// Whether the default pacing rate is the window over the RTT, without the kernel's factor.
+    pub pace_over_rtt: bool,
     /// Set by a control after whose wish the data that is out counts as limited by the application, so that its delivery
     /// rates are not taken for the path's. The sender takes the flag down when it has noted that.
     pub app_limited: bool,
@@ -50,6 +52,7 @@ impl Control {
             mss,
             burst_limit: None,
             paced: false,
+            pace_over_rtt: false,
             app_limited: false,
         }
     }
@@ -109,10 +112,15 @@ impl Control {
         (bytes / view.mss).max(least)
     }
 
-    /// The default pacing rate (`tcp_update_pacing_rate`): 200 % of window/RTT early in slow start, else 120 %.
+    /// The default pacing rate (`tcp_update_pacing_rate`): 200 % of window/RTT early in slow start, else 120 %; the
+    /// window over the RTT where a control asks for it.
     #[inline]
     pub(crate) fn update_pacing_rate(&mut self, view: &View) {
-        let ratio = if self.cwnd < self.ssthresh / 2 { 200 } else { 120 };
+        let ratio = match self.pace_over_rtt {
+            true => 100,
+            false if self.cwnd < self.ssthresh / 2 => 200,
+            false => 120,
+        };
         let per_second = u64::from(view.mss_cache()) * 8 * (1_000_000 / 100) * ratio;
         let rate = per_second * u64::from(self.cwnd.max(view.packets_out));
         let srtt8 = u64::from(view.rtt.srtt8_us());

@@ -25,6 +25,7 @@ macro_rules! controls {
 
 mod any;
 mod bbr;
+mod careful_resume;
 mod congestion_control;
 mod control;
 mod cubic;
@@ -49,6 +50,7 @@ mod with_slow_start;
 
 pub use any::*;
 pub use bbr::Bbr3;
+pub use careful_resume::{CarefulResume, SavedPath};
 pub use congestion_control::{
     AckEvent, AckSample, CloneControl, CongestionControl, ControlSample, Event, LostSegment,
     SegmentState,

@@ -1,17 +1,20 @@
 //! Slow start as a part of its own: how the window grows below its threshold, and what ends it before a loss does.
 //!
 //! CUBIC holds HyStart as Linux has it. A control with growth driven by the stack can get another
-//! ([`Kind`], [`WithSlowStart`](super::WithSlowStart)): plain slow start, HyStart++, SEARCH, Rapid Start.
+//! ([`Kind`], [`WithSlowStart`](super::WithSlowStart)): plain slow start, HyStart++, SEARCH in two versions, Rapid
+//! Start.
 //!
 //! A further kind is a file in `slow_start/`, and a variant here.
 
 mod hystart_plus_plus;
 mod rapid_start;
 mod search;
+mod search_4;
 
 pub use hystart_plus_plus::HyStartPlusPlus;
 pub use rapid_start::RapidStart;
 pub use search::Search;
+pub use search_4::Search4;
 
 use super::hystart::{Exit, HyStart};
 use super::{Control, View};
@@ -26,6 +29,8 @@ pub enum Kind {
     HyStartPlusPlus,
     /// draft-chung-ccwg-search, version 3.0.
     Search,
+    /// SEARCH 4.0, with the gradual drain of draft-chung-ccwg-search-10.
+    Search4,
     /// draft-kazuho-ccwg-rapid-start.
     RapidStart,
 }
@@ -41,6 +46,8 @@ pub enum SlowStart {
     HyStartPlusPlus(HyStartPlusPlus),
     /// As the first, until SEARCH finds that deliveries do not double any more.
     Search(Box<Search>),
+    /// As the first, until SEARCH 4.0 finds that deliveries stay behind, which then drains the queue.
+    Search4(Box<Search4>),
     /// Growth by Rapid Start, which also rules the reduction that ends it.
     RapidStart(RapidStart),
 }
@@ -51,6 +58,7 @@ impl From<Kind> for SlowStart {
             Kind::Standard => Self::Classic,
             Kind::HyStartPlusPlus => Self::HyStartPlusPlus(HyStartPlusPlus::new()),
             Kind::Search => Self::Search(Box::new(Search::new())),
+            Kind::Search4 => Self::Search4(Box::new(Search4::new())),
             Kind::RapidStart => Self::RapidStart(RapidStart::default()),
         }
     }
@@ -64,6 +72,7 @@ impl SlowStart {
             Self::HyStart(hystart) => hystart.restart(view),
             Self::HyStartPlusPlus(plus) => plus.restart(view),
             Self::Search(search) => search.restart(view),
+            Self::Search4(search) => search.restart(),
             Self::RapidStart(rapid) => rapid.restart(view),
         }
     }
@@ -79,6 +88,7 @@ impl SlowStart {
                 acked
             }
             Self::HyStartPlusPlus(plus) => plus.growth(control, acked),
+            Self::Search4(search) => search.growth(acked),
             Self::RapidStart(rapid) => rapid.growth(view, acked),
         };
         control.slow_start(counted)
@@ -104,6 +114,10 @@ impl SlowStart {
                 search.on_ack(view, control, rtt_us);
                 false
             }
+            Self::Search4(search) => {
+                search.on_ack(view, control, rtt_us);
+                false
+            }
             Self::RapidStart(rapid) => {
                 rapid.on_ack(view, control, rtt_us);
                 false
@@ -118,9 +132,7 @@ impl SlowStart {
     pub fn exit(&self) -> Option<Exit> {
         match self {
             Self::HyStart(hystart) => hystart.found(),
-            Self::Classic | Self::HyStartPlusPlus(_) | Self::Search(_) | Self::RapidStart(_) => {
-                None
-            }
+            _ => None,
         }
     }
 }

@@ -145,10 +145,22 @@ impl CongestionControl for WithSlowStart {
                 CaState::Cwr | CaState::Recovery => {}
             }
         }
+        if let (SlowStart::Search4(search), CaState::Loss) = (&mut self.slow_start, state) {
+            search.restart();
+        }
         self.control.set_state(view, control, state);
     }
 
     fn event(&mut self, view: &View, control: &mut Control, event: Event) {
+        if let (SlowStart::Search4(search), Event::TxStart { idle_jiffies }) =
+            (&mut self.slow_start, event)
+        {
+            // As where the stack restarts its window after idleness.
+            let rto_jiffies = view.rtt.rto().as_nanos() * u64::from(view.hz) / 1_000_000_000;
+            if u64::from(idle_jiffies) > rto_jiffies {
+                search.restart();
+            }
+        }
         self.control.event(view, control, event);
     }
 
@@ -168,6 +180,11 @@ impl CongestionControl for WithSlowStart {
             SlowStart::Search(search) => {
                 out("search", f64::from(u8::from(search.is_over())));
                 out("search_missing", search.missing().unwrap_or(f64::NAN));
+            }
+            SlowStart::Search4(search) => {
+                out("search", f64::from(u8::from(search.is_over())));
+                out("search_missing", search.missing().unwrap_or(f64::NAN));
+                out("search_drain", search.drains_to().map_or(f64::NAN, f64::from));
             }
         }
     }

@@ -241,6 +241,12 @@ impl File {
         if !self.draw.one_in(12) {
             but.extend(["rtt_target", "rtt_scaling", "offload", "slow_start"]);
         }
+        // These two go together. Their choice takes no draw, which would change all later ones.
+        but.extend(["saved_cwnd", "saved_rtt"]);
+        let length = self.text.len();
+        if is_tcp && length.is_multiple_of(12) {
+            let _ = writeln!(self.text, "saved_cwnd = \"{length}kb\"\nsaved_rtt = \"{length}us\"");
+        }
         self.keys(flow, "flow", 7, &but);
         if let Some(traffic) = traffic {
             let _ = writeln!(self.text, "\n[flow.{traffic}]");
