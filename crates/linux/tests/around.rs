@@ -219,7 +219,8 @@ fn two_versions_share_a_queue(older: &str) {
 
     let program = format!(
         "[[flow]]\nname = \"version\"\nstack = \"{older}\"\n\
-         [flow.program]\nserver = [\"/bin/sleep\", \"9\"]\nclient = [\"/bin/uname\", \"-r\"]\n"
+         [flow.program]\nserver = [\"/bin/sleep\", \"9\"]\nclient = [\"/bin/uname\", \"-r\"]\n\
+         ready = \"100ms\"\n"
     );
     let s = scenario(&hop, &format!("{CUBIC}{}{program}", of_older(RENO)), 3);
     let first = run(&s);
