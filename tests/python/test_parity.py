@@ -290,3 +290,65 @@ def test_parity_of_a_cell_that_there_is_not(tmp_path: Path) -> None:
     made = subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, check=False)
     assert made.returncode == 2
     assert 'there is no label of the axis loss "21%"' in made.stderr
+
+
+BY_PARTS = """
+[experiment]
+name = "by-parts"
+duration = "8s"
+seeds = 3
+
+[axis.by]
+"kernel/kernel" = { hop.bottleneck.qdisc = "KERNELS", flow.first.cc = "reno" }
+"sojourn/kernel" = { hop.bottleneck.qdisc = "codel ecn", flow.first.cc = "reno" }
+"sojourn/sojourn" = { hop.bottleneck.qdisc = "codel ecn", flow.first.cc = "OURS" }
+
+[[hop]]
+name = "bottleneck"
+rate = "10mbit"
+rtt = "20ms"
+
+[[flow]]
+name = "first"
+ecn = "rfc3168"
+
+[[flow]]
+name = "second"
+cc = "reno"
+ecn = "rfc3168"
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernels", "ours", "maker"),
+    [
+        ("codel ecn", "reno", "neither"),
+        ("codel ecn target 15ms", "reno", "queue"),
+        ("codel ecn", "scalable", "senders"),
+        ("codel ecn target 15ms", "scalable", "both"),
+    ],
+)
+def test_a_planted_difference_is_assigned_to_its_part(kernels: str, ours: str, maker: str) -> None:
+    """The labels are those of a suite of parts; what each of them runs has another queue or another control planted."""
+    runs = parse(BY_PARTS.replace("KERNELS", kernels).replace("OURS", ours), "by-parts.toml").run()
+    (cell,) = parity.divide(runs)
+    delay = next(d for d in cell.divisions if d.queue.metric.key == "queue_delay_mean")
+    assert delay.maker == maker
+    assert delay.whole.difference == pytest.approx(delay.queue.difference + delay.senders.difference)
+    kernel, mixed, sojourn = (spread.mean for spread in delay.ways)
+    assert (mixed - kernel, sojourn - mixed) == (delay.queue.difference, delay.senders.difference)
+    (told,) = [one for one in parity.divided_json([cell]) if one["metric"] == "queue_delay_mean"]
+    assert told["made_by"] == maker
+    assert told["ways"]["kernel/kernel"]["mean"] == kernel
+    (row,) = [row for row in parity.divided_rows([cell], headlines=True) if row[1] == "queue_delay_mean, ms"]
+    assert row[-1] == maker
+    assert "| single cell" not in parity.divided_markdown([cell])
+    lines = parity.lines_of([cell])
+    (queue,) = [line for line in lines[parity.Part.QUEUE] if (line.by, line.metric) == ("all", "queue_delay_mean")]
+    assert (queue.different == 1) == (maker in {"queue", "both"})
+
+
+def test_runs_without_the_three_ways_are_not_divided() -> None:
+    with pytest.raises(UsageError, match=r'the axis "by" has no such axis') as raised:
+        parity.divide(parse(SMALL, "small.toml").run())
+    assert "parity/queues-by" in str(raised.value)

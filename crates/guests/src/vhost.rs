@@ -74,6 +74,9 @@ impl Header {
     }
 }
 
+/// Regions of memory that a message has room for (`VHOST_MEMORY_MAX_NREGIONS` of the protocol).
+const PLACES: usize = 8;
+
 /// A message with this payload.
 fn message(request: u32, flags: u32, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEADER + payload.len());
@@ -187,7 +190,10 @@ impl Request {
             3 => nothing(Self::SetOwner),
             5 => {
                 let count = u32_at(0).ok_or(bad)? as usize;
-                if payload.len() < 8 || payload.len() - 8 != count.saturating_mul(32) {
+                // Kernels before 6.13 or so send their two places whole, and of these the first `count` are filled.
+                let places = payload.len().saturating_sub(8) / 32;
+                let is_whole = payload.len() == 8 + 32 * places && places <= PLACES;
+                if !is_whole || count == 0 || count > places {
                     return Err(bad);
                 }
                 let region = |i: usize| {
@@ -265,6 +271,13 @@ mod tests {
         let table: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
         let region = SharedRegion { size: 0x2000, address: 0x6000, offset: 0x80 };
         assert_eq!(Request::read(&header(5, 40), &table), Ok(Request::SetMemTable(vec![region])));
+        // As 6.1 and 5.10 send it: a second place, which the count leaves out.
+        let places = [table.clone(), vec![0; 32]].concat();
+        let region = SharedRegion { size: 0x2000, address: 0x6000, offset: 0x80 };
+        assert_eq!(Request::read(&header(5, 72), &places), Ok(Request::SetMemTable(vec![region])));
+        assert!(Request::read(&header(5, 71), &places[..71]).is_err());
+        let many = [table.clone(), vec![0; 32 * PLACES]].concat();
+        assert!(Request::read(&header(5, many.len() as u32), &many).is_err());
         // A count that the payload does not have, up to the largest.
         for count in [0, 2, u32::MAX] {
             let mut wrong = table.clone();

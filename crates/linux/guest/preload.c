@@ -13,21 +13,27 @@
  * The third is Landlock (landlock(7)): whatever runs in the guest, and be it the guest's root, the host's kernel lets this
  * process and its children write in the run's folder alone, and read what programs and libraries lie in, besides the
  * kernel itself and the agent. Where the host's kernel has no Landlock, the guest's mounts alone say so (agent.c).
+ *
+ * Besides, it lets kernels before 6.13 run where the processor's registers take more room than they know (ptrace() below).
  */
 #define _GNU_SOURCE
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static uint64_t state;
@@ -155,4 +161,44 @@ ssize_t readlink(const char *path, char *buffer, size_t size) {
 	if (size > answer_size) size = answer_size;
 	memcpy(buffer, answer, size);
 	return (ssize_t)size;
+}
+
+/* Kernels before 6.13 keep 2696 bytes of a process's extended registers (HOST_FP_SIZE), and hosts take a whole set of them alone:
+ * with AMX that has some 11 kB, and PTRACE_SETREGSET fails with EFAULT at the guest's first program. So the rest is
+ * filled with zeros; the set's own header says that nothing is in it. */
+static char extended[1 << 16] __attribute__((aligned(64)));
+static size_t extended_size;
+
+static long trace(int request, pid_t pid, void *where, void *data) {
+	return syscall(SYS_ptrace, (long)request, (long)pid, where, data);
+}
+
+static long set_extended(pid_t pid, void *where, struct iovec *own) {
+	struct iovec whole = {.iov_base = extended, .iov_len = sizeof extended};
+	if (!extended_size) {
+		if (trace(PTRACE_GETREGSET, pid, where, &whole)) return -1;
+		extended_size = whole.iov_len;
+		memset(extended, 0, sizeof extended);
+	}
+	if (own->iov_len >= extended_size) return trace(PTRACE_SETREGSET, pid, where, own);
+	memcpy(extended, own->iov_base, own->iov_len);
+	memset(extended + own->iov_len, 0, extended_size - own->iov_len);
+	whole.iov_len = extended_size;
+	return trace(PTRACE_SETREGSET, pid, where, &whole);
+}
+
+long ptrace(enum __ptrace_request request, ...) {
+	va_list rest;
+	va_start(rest, request);
+	pid_t pid = va_arg(rest, pid_t);
+	void *where = va_arg(rest, void *), *data = va_arg(rest, void *);
+	va_end(rest);
+	if (request == PTRACE_SETREGSET && (long)where == NT_X86_XSTATE) return set_extended(pid, where, data);
+	/* What is asked for by a peek comes as the result, as the C library has it. */
+	if (request >= PTRACE_PEEKTEXT && request <= PTRACE_PEEKUSER) {
+		long word = 0, failed = trace(request, pid, where, &word);
+		if (!failed) errno = 0;
+		return failed ? failed : word;
+	}
+	return trace(request, pid, where, data);
 }

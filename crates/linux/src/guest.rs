@@ -23,7 +23,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -274,7 +274,10 @@ pub(crate) fn run_around(
         let _stay = core.as_ref().map(Core::stay);
         // One that ends before it connects to the clock says nothing.
         calendar.run(&mut Watched(world, || {
-            gone = guests.iter_mut().position(|g| matches!(g.child.try_wait(), Ok(Some(_))));
+            let failed = |guest: &mut Guest| {
+                guest.child.try_wait().is_ok_and(|end| end.is_some_and(has_failed))
+            };
+            gone = guests.iter_mut().position(failed);
             gone.is_none()
         }))
     };
@@ -304,6 +307,12 @@ pub(crate) fn run_around(
             Err(RunError::Failed(format!("{error}; the guest {name}: {}", words(guest))))
         }
     }
+}
+
+/// Whether a kernel's process has ended otherwise than by switching itself off, which each guest does at the end of its plan, one
+/// before the other.
+fn has_failed(end: ExitStatus) -> bool {
+    !end.success()
 }
 
 /// A world that goes on as long as somebody else says so, too.
@@ -445,6 +454,15 @@ fn clock(at: &Path) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of two guests one ends first, and the other still has to. Only a panic or a signal ends the run of both.
+    #[test]
+    fn a_guest_that_switches_itself_off_does_not_end_the_others() {
+        use std::os::unix::process::ExitStatusExt as _;
+        let [off, panic, killed] = [0, 1 << 8, 9].map(ExitStatus::from_raw);
+        assert!(!has_failed(off));
+        assert!(has_failed(panic) && has_failed(killed));
+    }
 
     #[test]
     fn folders_of_the_dead_are_swept_and_others_stay() {

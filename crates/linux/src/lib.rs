@@ -223,9 +223,16 @@ impl Engine for Linux {
         Facts::new("Linux", Clock::Virtual, ports::SENDER_PORT as u16).with_kernels()
     }
 
-    /// The kernels, and the plans with the programs that carry them out. A refused scenario has none.
+    /// The kernels, and the plans with the programs that carry them out. A scenario whose guests are refused has none. What the
+    /// simulator refuses does not count: whoever asks may not have loaded the plugins that it runs.
     fn identity(&self, scenario: &Scenario) -> String {
-        if !self.refuse(scenario).is_empty() {
+        let is_around = around::is_around(scenario);
+        let refused = if is_around {
+            !self.refuse_guests(&around::decided(scenario)).is_empty()
+        } else {
+            !self.refuse(scenario).is_empty()
+        };
+        if refused {
             return String::new();
         }
         let of = |scenario: &Scenario, wires| -> Option<String> {
@@ -235,7 +242,7 @@ impl Engine for Linux {
             let programs = programs::identity(scenario);
             Some(format!("kernel {}, plan {plan:016x}{programs}", kernel.id()))
         };
-        if !around::is_around(scenario) {
+        if !is_around {
             return of(scenario, Wires::Pairs).unwrap_or_default();
         }
         let decided = around::decided(scenario);
@@ -257,14 +264,9 @@ impl Engine for Linux {
         }
         let decided = around::decided(scenario);
         let mut refusals = self.sim.refuse_around(&decided);
-        refusals.extend(refuse::divided(&decided));
-        for stack in around::stacks(&decided) {
-            let own = around::of_kernel(&decided, &stack);
-            let here = self.here(&stack);
-            for refusal in refuse::of_guest(&here.as_here(), &own) {
-                if !refusals.contains(&refusal) {
-                    refusals.push(refusal);
-                }
+        for refusal in self.refuse_guests(&decided) {
+            if !refusals.contains(&refusal) {
+                refusals.push(refusal);
             }
         }
         refusals
@@ -342,6 +344,21 @@ impl Linux {
         let kernel = self.kernel(stack);
         let able = capabilities(kernel.map(std::slice::from_ref).unwrap_or_default());
         There { linux: self, kernel, able }
+    }
+
+    /// What is refused of a decided scenario for its guests: how it is divided, and what each kernel has.
+    fn refuse_guests(&self, decided: &Scenario) -> Vec<Unsupported> {
+        let mut refusals = refuse::divided(decided);
+        for stack in around::stacks(decided) {
+            let own = around::of_kernel(decided, &stack);
+            let here = self.here(&stack);
+            for refusal in refuse::of_guest(&here.as_here(), &own) {
+                if !refusals.contains(&refusal) {
+                    refusals.push(refusal);
+                }
+            }
+        }
+        refusals
     }
 
     fn kernel_of(&self, stack: &str) -> Result<&Kernel, RunError> {

@@ -200,6 +200,43 @@ fn two_kernels_share_a_queue() {
     assert_eq!(bits(&linux.run(&Arc::new(s), &()).unwrap()), bits(&run));
 }
 
+/// Two versions of Linux: a flow of each behind one queue, and a program at a host of the older one that says its version.
+/// Ten times the same bits, and by messages alone, too: the newer guest shares the calendar's memory, and kernels before 6.11
+/// speak by messages. `RUNS=100` runs it a hundred times.
+fn two_versions_share_a_queue(older: &str) {
+    let of_older = |flow: &str| flow.replace("cc =", &format!("stack = \"{older}\"\ncc ="));
+    let hop = HOP.replace("pfifo limit 200", "fq_codel");
+    let linux = Linux::new();
+    let [new, old] = [STACK, older].map(|stack| linux.kernel(stack).unwrap().id());
+    let s = scenario(&hop, &format!("{CUBIC}{}", of_older(RENO)), 10);
+    let refusals = linux.refuse(&s);
+    assert!(refusals.is_empty(), "{refusals:?}");
+    let both = run(&s);
+    assert!(both.engine.detail.contains(&new) && both.engine.detail.contains(&old));
+    let [cubic, reno] = ["cubic", "reno"].map(|flow| goodput(&both, flow));
+    assert!((cubic / (cubic + reno) - 0.5).abs() < 0.05, "{cubic} {reno}");
+    assert!(cubic + reno > 46.0e6, "{cubic} {reno}");
+
+    let program = format!(
+        "[[flow]]\nname = \"version\"\nstack = \"{older}\"\n\
+         [flow.program]\nserver = [\"/bin/sleep\", \"9\"]\nclient = [\"/bin/uname\", \"-r\"]\n\
+         ready = \"100ms\"\n"
+    );
+    let s = scenario(&hop, &format!("{CUBIC}{}{program}", of_older(RENO)), 3);
+    let first = run(&s);
+    let (version, _) = old.split_once('-').unwrap();
+    let said = first.table("output").unwrap().text("text").names();
+    assert!(said.iter().any(|line| line.starts_with(version)), "{version}: {said:?}");
+    let first = bits(&first);
+    let runs = std::env::var("RUNS").map_or(10, |runs| runs.parse().unwrap());
+    for number in 1..runs {
+        assert_eq!(bits(&run(&s)), first, "run {number}");
+    }
+    let by_messages = Linux::new().by_messages().run(&Arc::new(s.clone()), &()).unwrap();
+    assert_eq!(bits(&by_messages), first);
+    assert_ne!(bits(&run(&Scenario { seed: 2, ..s })), first);
+}
+
 /// Round trips of 10 ms and the little that hosts add, to the nanosecond the same in each run, on a busy machine, too.
 fn a_ping_takes_what_the_path_takes() {
     let hop = "by = \"sojourn\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo limit 200\"\n";
@@ -340,9 +377,14 @@ fn a_capture_has_the_kernels_frames() {
     }
 }
 
+/// Series that Debian has the source of, and that have shared a queue with [`STACK`].
+const OLDER: [&str; 2] = ["linux-6.1", "linux-5.10"];
+
 fn main() {
     let arguments = Arguments::from_args();
-    let there = Linux::new().kernel(STACK).is_some_and(|kernel| kernel.cards);
+    let linux = Linux::new();
+    let is_there = |stack: &str| linux.kernel(stack).is_some_and(|kernel| kernel.cards);
+    let there = is_there(STACK);
     let tests: [(&str, fn()); 10] = [
         ("three_ways_to_run_it_agree", three_ways_to_run_it_agree),
         ("the_same_seed_gives_the_same_bits", the_same_seed_gives_the_same_bits),
@@ -362,5 +404,17 @@ fn main() {
         });
         trial.with_ignored_flag(!there)
     });
-    libtest_mimic::run(&arguments, trials.into()).exit();
+    let versions = OLDER.into_iter().filter_map(|older| {
+        let name = format!("two_versions_share_a_queue::{older}");
+        if !there || !is_there(older) {
+            let series = older.trim_start_matches("linux-");
+            eprintln!("{name} is left out: it needs `sojourn linux build --version {series}`");
+            return None;
+        }
+        Some(Trial::test(name, move || {
+            two_versions_share_a_queue(older);
+            Ok(())
+        }))
+    });
+    libtest_mimic::run(&arguments, trials.into_iter().chain(versions).collect()).exit();
 }

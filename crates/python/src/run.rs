@@ -339,6 +339,8 @@ pub fn run_many(
             warnings,
         }),
     };
+    // Runs go by the name that the engine was asked for by: `linux:NAME` has several kernels, and all call themselves `linux`.
+    let asked = engine.to_owned();
     let engine = engine_of(py, engine, Scenario::cells(&scenarios))?;
     let shared = Shared {
         simulated: scenarios.iter().map(|_| AtomicU64::new(0)).collect(),
@@ -351,10 +353,15 @@ pub fn run_many(
     let receiver = Mutex::new(receiver);
     std::thread::scope(|scope| {
         let (engine, shared, runs, kept) = (&*engine, &shared, &scenarios, &kept);
+        let asked = &asked;
         scope.spawn(move || {
             run_many_on(engine, runs, threads, shared, &|index, result| {
                 shared.progress(index, runs[index].of_cell().length());
-                let outcome = match (result, kept) {
+                let named = result.map(|mut run| {
+                    run.engine.name.clone_from(asked);
+                    run
+                });
+                let outcome = match (named, kept) {
                     (Err(error), _) => Outcome::Failed(error),
                     (Ok(run), None) => Outcome::Made(run),
                     (Ok(run), Some(kept)) => {

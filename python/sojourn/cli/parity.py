@@ -12,7 +12,8 @@ from sojourn.cli import complete
 from sojourn.cli.options import AsJson, Only, Quiet, Verbose
 
 if TYPE_CHECKING:
-    from sojourn.evidence.parity import Line, Pair
+    from sojourn.evidence.parity import Divided, Line, Pair
+    from sojourn.runner import Campaign
 
 
 def register(app: typer.Typer) -> None:
@@ -58,6 +59,14 @@ def parity(
             "kernels: [b]linux,linux:NAME[/b].",
         ),
     ] = "sim,linux",
+    parts: Annotated[
+        bool,
+        typer.Option(
+            "--parts",
+            help="Run on the second engine alone, with queue and hosts each by the kernel or by Sojourn, and assign "
+            "each difference to the queue or to the senders: for [b]parity/queues-by[/b].",
+        ),
+    ] = False,
     cells: Annotated[bool, typer.Option(help="Print every cell that differs.")] = True,
     markdown: Annotated[
         Path | None, typer.Option(metavar="FILE.md", help="Write the tables to this file, as Markdown.")
@@ -68,7 +77,7 @@ def parity(
 ) -> None:
     """Run experiments on two engines (default: simulator and Linux), and show the differences.
 
-    The page DIR/parity.html has both engines' runs of every cell on the same axes.
+    The page DIR/parity.html has both engines' runs of every cell on the same axes. --parts has no page.
 
     Exits with status 0 if the engines are equivalent in nine of ten of the cells where shares, sums and mean queue
     delays are decided, and half of the cells are; else with 1.
@@ -84,11 +93,10 @@ def parity(
     from sojourn.reporting.report import parity as pictures
 
     del quiet, verbose
-    settings = settings or []
-    campaigns = []
+    campaigns: list[Campaign] = []
     pair = parity.Engines.parse(engines)
-    for engine in pair.names:
-        keys = run_keys(what, engine=engine, seeds=seeds, settings=settings, only=only, yes=False)
+    for engine in [pair.second] if parts else pair.names:
+        keys = run_keys(what, engine=engine, seeds=seeds, settings=settings or [], only=only, yes=False)
         campaign = runner.Campaign(
             keys=keys if sample is None else parity.sample(keys, sample, sample_seed),
             engine=engine,
@@ -103,6 +111,17 @@ def parity(
     for campaign in campaigns:
         with interruptible(campaign):
             runs.append(campaign.run(watching_to_the_end(f"{campaign.engine}: ")))
+    if parts:
+        divided = parity.divide(runs[0])
+        if markdown is not None:
+            write_file(markdown, parity.divided_markdown(divided).encode())
+        if as_json:
+            print_json(parity.divided_json(divided))
+        else:
+            _show_parts(divided, cells=cells)
+        if not all(parity.holds(lines) for lines in parity.lines_of(divided).values()):
+            raise typer.Exit(1)
+        return
     both_cells = parity.both(*runs)
     pairs = parity.compare(both_cells, pair)
     lines = parity.summary(pairs)
@@ -153,6 +172,23 @@ def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> N
             f"and equivalent in {ENOUGH:.0%} of those"
         )
     )
+
+
+def _show_parts(divided: Sequence["Divided"], *, cells: bool) -> None:
+    from rich.text import Text
+
+    from sojourn.cli.grid import print_table
+    from sojourn.cli.screen import out
+    from sojourn.evidence.parity import DIVIDED, HEADINGS, HEADLINES, cells_of, divided_rows, lines_of
+
+    heads = [heading.replace(" ", "\n") for heading in HEADINGS]
+    for part, lines in lines_of(divided).items():
+        rows = [list(cells_of(line)) for line in lines if line.by == "all" or line.metric in HEADLINES]
+        out().print(Text(f"differences by the {part}" if part != "whole" else "both together", style="bold"))
+        print_table(heads, rows, right=range(3, len(HEADINGS)), prose=(1,))
+    if cells:
+        out().print(Text("headline metrics, and what a part changes beyond chance", style="bold"))
+        print_table(list(DIVIDED), [list(row) for row in divided_rows(divided, headlines=True)], prose=(0, 1))
 
 
 def _print_differing(pairs: Sequence["Pair"]) -> None:
