@@ -380,3 +380,26 @@ def test_a_failed_check_is_in_the_exit_status(tmp_path: Path, bound: str, status
     assert f"holds in {2 if status == 0 else 0} of 2 runs" in ran.stdout
     assert "results in" in ran.stdout
     assert sojourn("run", str(file), "-o", str(tmp_path / "results"), "--seeds", "1").returncode == status
+
+
+def test_bdp_multiplies_rate_and_rtt() -> None:
+    """50 Mbit/s and 40 ms are 250 kB: 165 packets of 1514 bytes; a hundred flows need a tenth of it."""
+    found = json.loads(sojourn("bdp", "50mbit", "40ms", "--flows", "100", "--json").stdout)
+    assert found["bdp_bytes"] == 250_000
+    by_name = {own["buffer"]: (own["bytes"], own["packets"], own["delay_ms"]) for own in found["buffers"]}
+    assert by_name["1 BDP"] == (250_000, 165, 40.0)
+    assert by_name["BDP/√100"] == (25_000, 17, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("50", "40ms"), "50 has no unit"),
+        (("50mbi", "40ms"), "is not a unit here"),
+        (("0bit", "40ms"), "a rate or an RTT of zero"),
+    ],
+)
+def test_bdp_refuses_what_is_no_path(words: tuple[str, str], said: str) -> None:
+    done = sojourn("bdp", *words)
+    assert done.returncode == 2
+    assert said in done.stderr

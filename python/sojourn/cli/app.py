@@ -1,5 +1,6 @@
 """The commands and their options. Each imports its module when it is called."""
 
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -483,55 +484,31 @@ def schema() -> None:
     typer.echo(_core.json_schema())
 
 
-from sojourn.cli import (  # noqa: E402 - they add their commands to what is above
-    check,
-    claims,
-    cluster,
-    compare,
-    conformance,
-    data,
-    docs,
-    doctor,
-    evaluate,
-    explore,
-    init,
-    lab,
-    linux,
-    mahimahi,
-    merge,
-    parity,
-    playground,
-    plot,
-    score,
-    search,
-    shell,
-    store,
-    table,
-)
-
-for _commands in (
-    check,
-    claims,
-    cluster,
-    compare,
-    conformance,
-    data,
-    docs,
-    doctor,
-    evaluate,
-    explore,
-    init,
-    lab,
-    linux,
-    mahimahi,
-    merge,
-    parity,
-    playground,
-    plot,
-    score,
-    search,
-    shell,
-    store,
-    table,
+# A command is one file with `register`, and its name here.
+for _name in (
+    "bdp",
+    "check",
+    "claims",
+    "cluster",
+    "compare",
+    "conformance",
+    "data",
+    "docs",
+    "doctor",
+    "evaluate",
+    "explore",
+    "init",
+    "lab",
+    "linux",
+    "mahimahi",
+    "merge",
+    "parity",
+    "playground",
+    "plot",
+    "score",
+    "search",
+    "shell",
+    "store",
+    "table",
 ):
-    _commands.register(app)
+    import_module(f"sojourn.cli.{_name}").register(app)
