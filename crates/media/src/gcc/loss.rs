@@ -1,5 +1,8 @@
 //! The rate by loss (draft §6; libwebrtc's `SendSideBandwidthEstimation` without its later loss models): up to 2 %
 //! lost it grows, above 10 % it falls by half of the loss, in between it stays. The rate by delay is its upper bound.
+//!
+//! The rules were read in copies of libwebrtc. The constants of time and packets below (300 ms, 1 s, 2 s, 6 s, 20) were not in the parts
+//! that could be read: they are from memory.
 
 use std::collections::VecDeque;
 

@@ -10,8 +10,8 @@
 //! grows in Safe Retreat; the threshold after it is at most half of PipeSize (β of §3.5 is 0.5). It goes with every
 //! control that the stack grows, and with any slow start: in Reconnaissance and Validating these act unchanged.
 //!
-//! Read: draft-ietf-tsvwg-careful-resume-24 and its editors' later text, from which RFC 9959 (May 2026) was made, and
-//! excerpts of the RFC; not its final text. Our readings of open points: a jump below the present window changes
+//! Read: working copies of draft-ietf-tsvwg-careful-resume in its editors' repository, the newest after -20, and excerpts of
+//! RFC 9959 (May 2026); not its final text. Our readings of open points: a jump below the present window changes
 //! nothing; the jump waits until the window limits the flow (the text permits that); "current RTT" of the pacing is
 //! the smoothed one; in the retreat one segment may leave although the flight is above the window (RFC 6675 §5); a
 //! reduction that proves spurious is undone as the control does it; a timeout reduces as the control does (§3.6).
