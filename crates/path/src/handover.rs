@@ -4,7 +4,8 @@
 //! Sources: Mohan et al., "A Multifaceted Look at Starlink Performance" (WWW 2024, arXiv 2310.09242), and Tanveer et al., "Making
 //! Sense of Constellations" (CoNEXT Companion 2023), see Starlink assign its links for intervals of 15 s, which begin 12, 27, 42 and
 //! 57 s after each full minute for all terminals; Huston, "A transport protocol's view of Starlink" (APNIC, May 2024), sees losses
-//! at these points. We read their abstracts and summaries by others, not the whole papers. The measurements give no distribution for the length of the silence: the words have a range and a chance, and
+//! at these points. We read their abstracts and summaries by others, not the whole papers. The measurements give no distribution for
+//! the length of the silence: the words have a range and a chance, and
 //! their defaults are ours.
 //!
 //! Invariants: a boundary's silence depends on the words' seed and the boundary's number alone, so both directions of a hop fall silent
