@@ -237,7 +237,7 @@ fn two_versions_share_a_queue(older: &str) {
     assert_ne!(bits(&run(&Scenario { seed: 2, ..s })), first);
 }
 
-/// Two kernels' flows in a tunnel are one flow to `fq_codel`, which sees the outer headers: together they get half, beside a
+/// Two kernels' flows in a tunnel are one flow to `fq_codel`, which sees the outer headers: together they get half, next to a
 /// third. Without the tunnel each of them gets a third.
 fn a_tunnel_is_one_flow_to_the_queue() {
     let hop = HOP.replace("pfifo limit 200", "fq_codel").replace("50mbit", "20mbit");
