@@ -190,7 +190,7 @@ impl Request {
             3 => nothing(Self::SetOwner),
             5 => {
                 let count = u32_at(0).ok_or(bad)? as usize;
-                // Kernels before 6.13 or so send their two places whole, and of these the first `count` are filled.
+                // Older kernels (6.1, 5.10) send both of their places, and the first `count` are filled.
                 let places = payload.len().saturating_sub(8) / 32;
                 let is_whole = payload.len() == 8 + 32 * places && places <= PLACES;
                 if !is_whole || count == 0 || count > places {

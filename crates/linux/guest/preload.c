@@ -14,7 +14,7 @@
  * process and its children write in the run's folder alone, and read what programs and libraries lie in, besides the
  * kernel itself and the agent. Where the host's kernel has no Landlock, the guest's mounts alone say so (agent.c).
  *
- * Besides, it lets kernels before 6.13 run where the processor's registers take more room than they know (ptrace() below).
+ * Besides, it lets older kernels (6.1, 5.10) run where the processor's registers take more room than they know (ptrace() below).
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -163,7 +163,7 @@ ssize_t readlink(const char *path, char *buffer, size_t size) {
 	return (ssize_t)size;
 }
 
-/* Kernels before 6.13 keep 2696 bytes of a process's extended registers (HOST_FP_SIZE), and hosts take a whole set of them alone:
+/* Older kernels (6.1, 5.10) keep 2696 bytes of a process's extended registers (HOST_FP_SIZE), and the host takes a whole set alone:
  * with AMX that has some 11 kB, and PTRACE_SETREGSET fails with EFAULT at the guest's first program. So the rest is
  * filled with zeros; the set's own header says that nothing is in it. */
 static char extended[1 << 16] __attribute__((aligned(64)));

@@ -223,8 +223,8 @@ impl Engine for Linux {
         Facts::new("Linux", Clock::Virtual, ports::SENDER_PORT as u16).with_kernels()
     }
 
-    /// The kernels, and the plans with the programs that carry them out. A scenario whose guests are refused has none. What the
-    /// simulator refuses does not count: whoever asks may not have loaded the plugins that it runs.
+    /// The kernels, and the plans with the programs that carry them out. A scenario with a guest that is refused has none. The
+    /// simulator's refusals do not count: the caller may not have loaded the plugins that it runs.
     fn identity(&self, scenario: &Scenario) -> String {
         let is_around = around::is_around(scenario);
         let refused = if is_around {

@@ -211,8 +211,8 @@ fn explained(here: &Here<'_>, missing: Unsupported) -> Unsupported {
     let (why, help) = match missing.what {
         Feature::Tunnel(_)
         | Feature::Element(ElementKind::Encapsulate | ElementKind::Decapsulate) => (
-            "namespaces of one kernel carry the inner flow's hash across a tunnel, so it would not be the experiment",
-            "run it on the simulator: --engine sim",
+            "namespaces of one kernel carry the inner flow's hash across a tunnel, so the queue would separate its flows",
+            "give the hops by = \"sojourn\": the simulator's tunnel then carries the kernel's packets; or --engine sim",
         ),
         Feature::CongestionControl(ref name) | Feature::Qdisc(ref name)
             if name.starts_with("python:") =>

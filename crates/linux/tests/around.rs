@@ -237,6 +237,28 @@ fn two_versions_share_a_queue(older: &str) {
     assert_ne!(bits(&run(&Scenario { seed: 2, ..s })), first);
 }
 
+/// Two kernels' flows in a tunnel are one flow to `fq_codel`, which sees the outer headers: together they get half, next to a
+/// third. Without the tunnel each of them gets a third.
+fn a_tunnel_is_one_flow_to_the_queue() {
+    let hop = HOP.replace("pfifo limit 200", "fq_codel").replace("50mbit", "20mbit");
+    let flows: String = ["a", "b", "c"]
+        .map(|name| CUBIC.replace("\"cubic\"\ncc", &format!("\"{name}\"\ncc")))
+        .concat();
+    let share = |tunnel: &str| {
+        let run = run(&scenario(&format!("{hop}{tunnel}"), &flows, 20));
+        let [a, b, c] = ["a", "b", "c"].map(|flow| goodput(&run, flow));
+        (a + b) / (a + b + c)
+    };
+    let apart = share("");
+    assert!((apart - 2.0 / 3.0).abs() < 0.01, "{apart}");
+    for kind in ["wireguard", "fou", "esp"] {
+        let together = share(&format!(
+            "[[tunnel]]\nname = \"vpn\"\nkind = \"{kind}\"\nflows = [\"a\", \"b\"]\n"
+        ));
+        assert!((together - 0.5).abs() < 0.02, "{kind}: {together}");
+    }
+}
+
 /// Round trips of 10 ms and the little that hosts add, to the nanosecond the same in each run, on a busy machine, too.
 fn a_ping_takes_what_the_path_takes() {
     let hop = "by = \"sojourn\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo limit 200\"\n";
@@ -385,13 +407,14 @@ fn main() {
     let linux = Linux::new();
     let is_there = |stack: &str| linux.kernel(stack).is_some_and(|kernel| kernel.cards);
     let there = is_there(STACK);
-    let tests: [(&str, fn()); 10] = [
+    let tests: [(&str, fn()); 11] = [
         ("three_ways_to_run_it_agree", three_ways_to_run_it_agree),
         ("the_same_seed_gives_the_same_bits", the_same_seed_gives_the_same_bits),
         ("queues_that_no_kernel_has_take_its_flows", queues_that_no_kernel_has_take_its_flows),
         ("marks_reach_the_kernel", marks_reach_the_kernel),
         ("a_model_and_a_kernel_share_a_queue", a_model_and_a_kernel_share_a_queue),
         ("two_kernels_share_a_queue", two_kernels_share_a_queue),
+        ("a_tunnel_is_one_flow_to_the_queue", a_tunnel_is_one_flow_to_the_queue),
         ("a_ping_takes_what_the_path_takes", a_ping_takes_what_the_path_takes),
         ("every_traffic_passes", every_traffic_passes),
         ("events_reach_queue_and_kernel", events_reach_queue_and_kernel),

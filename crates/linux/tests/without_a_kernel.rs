@@ -314,6 +314,19 @@ fn what_the_agent_cannot_send_is_refused() {
     assert_eq!(linux.identity(&scenario(&text)), "");
 }
 
+/// Behind a kernel's hop with the place where it goes.
+#[test]
+fn a_tunnel_at_a_kernels_hop_is_refused_with_the_way_to_have_it() {
+    let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
+    for kind in ["wireguard", "fou", "esp"] {
+        let tunnel = format!("[[tunnel]]\nname = \"vpn\"\nkind = \"{kind}\"\n");
+        let refusals = linux.refuse(&scenario(&format!("{EXPERIMENT}\n{tunnel}")));
+        let said: Vec<String> = refusals.iter().map(|r| format!("{r} {}", r.help)).collect();
+        let said = said.join("\n");
+        assert!(said.contains("inner flow's hash") && said.contains("by = \"sojourn\""), "{said}");
+    }
+}
+
 #[test]
 fn the_newest_kernel_of_a_series_stands_for_its_stack() {
     let linux = Linux::with_kernels(vec![kernel("7.3.10"), kernel("7.3.4"), kernel("5.10.1")]);

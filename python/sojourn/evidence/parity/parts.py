@@ -69,7 +69,7 @@ class Division:
 
     @property
     def maker(self) -> Maker:
-        """The part whose difference is beyond chance, however small that is: the verdicts say whether it matters."""
+        """The part with a difference beyond chance, however small that is: the verdicts say whether it matters."""
         parts = (self.queue, self.senders)
         if all(part.verdict is Verdict.NONE for part in parts):
             return Maker.NONE
