@@ -249,10 +249,11 @@ impl Resolver<'_> {
         rate: Option<Rate>,
     ) -> Option<Shaper> {
         let old_rate = match old {
-            Shaper::Htb { rate, .. } | Shaper::Line { rate } => Some(rate),
+            Shaper::Htb { rate, .. } | Shaper::Line { rate } | Shaper::Link { rate, .. } => {
+                Some(rate)
+            }
             Shaper::Own { rate } => rate,
             Shaper::Trace { .. } => None,
-            Shaper::Link { rate, .. } => Some(rate),
         };
         let rate = rate.or(old_rate);
         let word = word.unwrap_or(match old {
