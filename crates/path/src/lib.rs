@@ -1,7 +1,7 @@
 //! What packets pass on their way: ports, each a queue discipline in front of a device, middleboxes that hold
 //! nothing, and what both count.
 //!
-//! A port is without I/O and without a clock of its own: it takes a packet at a time it is told, and is polled
+//! A port is without I/O and without a clock of its own: it takes a packet at a given time, and is polled
 //! until it says when it wants to be polled again. Delays of a path are ports too, with `netem` in front of a
 //! device that takes no time.
 //!

@@ -26,10 +26,10 @@ pub enum Fate {
 
 /// When a link sends.
 pub trait Link: CloneLink + Debug + Send {
-    /// When it takes the next packet: `now`, or later. `waiting` is what the discipline holds, at least one packet.
+    /// When it takes the next packet: `now`, or later. `waiting` counts the packets of the discipline, at least one.
     fn ready(&mut self, now: Time, waiting: Backlog) -> Time;
 
-    /// Takes a packet of so many bytes, Ethernet header included; `left` is what the discipline still holds.
+    /// Takes a packet of `bytes`, Ethernet header included; `left` counts the packets that the discipline still holds.
     fn take(&mut self, now: Time, bytes: u32, left: Backlog) -> Fate;
 
     /// Sets its rate, for an event that sets one; false if it has none.

@@ -84,7 +84,7 @@ impl<P: PathPacket> Port<P> {
         }
     }
 
-    /// The same port, whose discipline is the link's shaper: changes and replacements are of what is under it.
+    /// The same port with a discipline that is the link's shaper: changes and replacements go to the discipline under it.
     #[must_use]
     pub fn under_shaper(self) -> Self {
         Self { shaped: true, ..self }
@@ -412,7 +412,7 @@ impl<P: PathPacket> Port<P> {
         }
     }
 
-    /// `tc qdisc replace` of the discipline, or of the one under the link's shaper: what it held is dropped. `registry` has
+    /// `tc qdisc replace` of the discipline, or of the one under the link's shaper: it drops its packets. `registry` has
     /// the disciplines that the words may name.
     ///
     /// # Errors
@@ -437,7 +437,7 @@ impl<P: PathPacket> Port<P> {
         Ok(())
     }
 
-    /// `tc qdisc del`: what is held is dropped. A packet on the line or on the air goes on. Nothing is to come before
+    /// `tc qdisc del`: it drops its packets. A packet on the line or on the air goes on. Nothing is to come before
     /// [`Port::restart`].
     pub fn clear(&mut self, now: Time) {
         let mut cx = Context { random: &mut self.random, telemetry: &mut self.stats };
@@ -452,7 +452,7 @@ impl<P: PathPacket> Port<P> {
         }
     }
 
-    /// Replaces shaper, device and discipline together: what was held is dropped. A packet on the line goes on
+    /// Replaces shaper, device and discipline together: the old one drops its packets. A packet on the line goes on
     /// if there still is a line; else it is cut off, as is what is on the air. Counts and random stream stay.
     pub fn replace_all(&mut self, now: Time, with: Self) {
         let Self { discipline, shaped, device, .. } = with;

@@ -148,7 +148,7 @@ mod tests {
 
     const ONE: Backlog = Backlog { packets: 1, bytes: 1500 };
 
-    /// Begin and end of so many packets that wait from the beginning, in milliseconds.
+    /// Begin and end of packets that wait from the beginning, in milliseconds.
     fn sent(link: &mut Slotted, packets: u32) -> Vec<(u64, u64)> {
         let mut now = Time::ZERO;
         let ms = |t: Time| t.as_nanos() / 1_000_000;
