@@ -201,8 +201,8 @@ fn an_unknown_name_is_told_with_the_nearest() {
     let names: Vec<_> = controls.names().collect();
     assert!(names.starts_with(&["cubic", "reno"]) && names.ends_with(&["copied"]));
     assert_eq!(
-        error("vegas"),
-        format!("there is no congestion control \"vegas\"; there are: {}", names.join(", "))
+        error("quux"),
+        format!("there is no congestion control \"quux\"; there are: {}", names.join(", "))
     );
 }
 

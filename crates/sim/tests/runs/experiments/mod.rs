@@ -42,7 +42,10 @@ enum Outcome {
 /// What the simulator's words are.
 fn words() -> Words {
     let sim = Sim::new();
-    Words::default().with_elements(sim.elements().words()).with_apps(sim.apps().words())
+    Words::default()
+        .with_elements(sim.elements().words())
+        .with_links(sim.elements().link_words())
+        .with_apps(sim.apps().words())
 }
 
 fn attempt(schema: &Value, seed: u64) -> Outcome {

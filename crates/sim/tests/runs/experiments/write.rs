@@ -143,7 +143,7 @@ impl File {
         for side in ["down", "up"] {
             if self.draw.one_in(4) {
                 let _ = writeln!(self.text, "\n[hop.{side}]");
-                let but = if self.draw.one_in(12) { &[][..] } else { &but };
+                let but = if self.draw.one_in(12) { &["link"][..] } else { &but };
                 self.keys(section(hop, side), "side", 6, but);
             }
         }
