@@ -12,6 +12,7 @@ mod fq;
 mod fq_codel;
 mod fq_pie;
 mod fuzz;
+mod head_drop;
 mod htb;
 mod lfq_cobalt;
 mod naive;
