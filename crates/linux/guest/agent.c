@@ -516,7 +516,7 @@ int main(void) {
 	}
 	if (n_programs) {
 		if (mkdir("/run/cgroup", 0755) || mount("cgroup", "/run/cgroup", "cgroup2", 0, 0) || write_text("/run/cgroup/cgroup.subtree_control", "+pids"))
-			fail("this kernel cannot bound the number of processes; build it anew");
+			fail("this kernel cannot bound the number of processes; build it again");
 	}
 	for (int i = 0; i < n_taps; i++) open_tap(&taps[i]);
 	for (int i = 0; i < n_captures; i++) open_capture(i);

@@ -235,7 +235,7 @@ static void end_flow(int i, uint64_t t, const char *why) {
 	}
 }
 
-/* Whether a sender is told when it can write: only while it has something to. */
+/* Whether a sender hears when it can write: only while it has data. */
 static void want_room(int i, int wanting) {
 	struct flow *f = &flows[i];
 	if (f->wanting == wanting) return;
@@ -305,7 +305,7 @@ static void write_more(int i, uint64_t t) {
 	struct tcp_numbers n;
 	if (f->life != RUNNING || f->sender < 0) return;
 	if (is_endless(f)) {
-		/* It is connected. Of the socket only an error is still told. */
+		/* It is connected. The socket now reports errors only. */
 		if (f->has_writer) return;
 		f->has_writer = 1;
 		struct epoll_event event = {.events = 0, .data.u64 = tag(i, SENDER)};
@@ -339,7 +339,7 @@ static uint16_t checksum(const uint8_t *data, unsigned size) {
 	return (uint16_t)~sum;
 }
 
-/* What a call that adapts has received since it last told the engine. */
+/* The arrivals of a call that adapts since its last report to the engine. */
 static void tell_arrivals(int i, uint64_t t) {
 	struct flow *f = &flows[i];
 	if (!f->come_used) return;

@@ -1,6 +1,6 @@
 /* Flows of the machine's own programs: a server and a client, each in a namespace and a cgroup of its own. A part of agent.c. */
 
-/* What a program may write before it is said to flood, and how many processes and threads the two ends may have. */
+/* Limits of a program: bytes of output before the run fails, and processes and threads of both ends. */
 #define OUTPUT_KEPT (4u << 20)
 #define PROCESSES 512
 #define SERVER_PATIENCE 60000000000u
@@ -248,7 +248,7 @@ static void start_programs(int i, uint64_t t) {
 	if (mkdir(path, 0755)) fail("a group for the programs");
 	cgroup_path(path, sizeof path, i, "pids.max");
 	snprintf(number, sizeof number, "%d", PROCESSES);
-	if (write_text(path, number)) fail("this kernel cannot bound the number of processes; build it anew");
+	if (write_text(path, number)) fail("this kernel cannot bound the number of processes; build it again");
 	p->began = t;
 	open_sockets(i);
 	if (!p->has_server) {
@@ -264,7 +264,7 @@ static void describe_end(int status, char *text, size_t size) {
 	else snprintf(text, size, "ended with exit status %d", WEXITSTATUS(status));
 }
 
-/* Where too many processes were asked for, the run is not what it would have been. */
+/* If a program asked for too many processes, the run fails: it would differ from an unlimited one. */
 static void count_processes(int i) {
 	char path[64], text[256];
 	cgroup_path(path, sizeof path, i, "pids.events");

@@ -82,7 +82,7 @@ static void queue_placed(int number, const char *handle) {
 
 /* --- policers ------------------------------------------------------------------------------------------------- */
 
-/* What has come to a policer and what it has dropped; one that is switched off is not there, and has no line. */
+/* A policer's packets and drops; one that is switched off has no line. */
 /* What an action of tc has counted; 0 where there is none of this number. */
 static int action_counts(int netlink, const char *kind, uint32_t index, uint32_t *packets, uint32_t *drops) {
 	struct {

@@ -32,7 +32,7 @@ static void open_tap(struct tap *tap) {
 	if (madvise(tap->ring, (size_t)tap->frames * frame_size, MADV_DONTFORK)) fail("tap memory");
 	struct sockaddr_ll where = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_IP), .sll_ifindex = (int)if_nametoindex(tap->device)};
 	if (!where.sll_ifindex) fail("tap on %s", tap->device);
-	/* Outgoing packets are shown only to those who ask for every protocol. */
+	/* The kernel shows outgoing packets only to sockets of every protocol. */
 	where.sll_protocol = htons(ETH_P_ALL);
 	if (bind(tap->socket, (void *)&where, sizeof where)) fail("tap on %s", tap->device);
 }

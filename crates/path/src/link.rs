@@ -11,7 +11,7 @@
 
 use crate::{Poll, Sojourn};
 use core::fmt::Debug;
-use sojourn_qdisc::{Backlog, QdiscQuirks, Reason, Settings, TcError, TcTokens};
+use sojourn_qdisc::{Backlog, Dequeued, Packet, QdiscQuirks, Reason, Settings, TcError, TcTokens};
 use sojourn_units::{Random, Rate, Time};
 use std::collections::VecDeque;
 
@@ -81,40 +81,35 @@ pub struct OnLink<P> {
     on_way: VecDeque<(Time, Sojourn, P)>,
 }
 
-/// What a port tells of its queue.
-pub(crate) enum Next<P> {
-    /// The packet that it lets go.
-    Packet(P, Sojourn),
-    /// None before this time.
-    Later(Time),
+/// The queue in front of a link.
+pub(crate) trait Queue<P> {
+    /// The packets that it holds.
+    fn backlog(&self) -> Backlog;
+    /// Its next packet, with the time that it waited.
+    fn dequeue(&mut self, now: Time) -> Dequeued<(P, Sojourn)>;
+    /// The link has lost a packet.
+    fn lost(&mut self, now: Time, packet: P, reason: Reason);
 }
 
-impl<P> OnLink<P> {
+impl<P: Packet> OnLink<P> {
     /// The link without packets.
     pub fn new(link: Box<dyn Link>) -> Self {
         Self { link, on_way: VecDeque::new() }
     }
 
     /// The packet that arrives now.
-    pub(crate) fn arrived(&mut self, now: Time) -> Option<(P, Sojourn)> {
+    fn arrived(&mut self, now: Time) -> Option<(P, Sojourn)> {
         if self.on_way.front()?.0 > now {
             return None;
         }
         self.on_way.pop_front().map(|(_, sojourn, packet)| (packet, sojourn))
     }
 
-    /// Takes what the link takes now; `queue` gives what waits and the next packet, `lost` gets a packet that is lost. Says when
-    /// to ask again.
-    pub(crate) fn serve(
-        &mut self,
-        now: Time,
-        mut queue: impl FnMut(bool) -> (Backlog, Option<Next<P>>),
-        bytes: impl Fn(&P) -> u32,
-        mut lost: impl FnMut(P, Reason),
-    ) -> Poll<P> {
+    /// Moves packets from the queue to the link while it takes them. Returns an arrival, or the time of the next poll.
+    pub(crate) fn serve(&mut self, now: Time, queue: &mut impl Queue<P>) -> Poll<P> {
         let mut wake = Time::NEVER;
         loop {
-            let (waiting, _) = queue(false);
+            let waiting = queue.backlog();
             if waiting.packets == 0 {
                 break;
             }
@@ -123,27 +118,27 @@ impl<P> OnLink<P> {
                 wake = at;
                 break;
             }
-            match queue(true) {
-                (left, Some(Next::Packet(packet, sojourn))) => {
-                    match self.link.take(now, bytes(&packet), left) {
+            match queue.dequeue(now) {
+                Dequeued::Packet((packet, sojourn)) => {
+                    match self.link.take(now, packet.wire_len(), queue.backlog()) {
                         Fate::Arrives(at) => {
                             let at = at.max(self.on_way.back().map_or(now, |last| last.0));
                             self.on_way.push_back((at, sojourn, packet));
                         }
-                        Fate::Lost(reason) => lost(packet, reason),
+                        Fate::Lost(reason) => queue.lost(now, packet, reason),
                     }
                 }
-                (_, Some(Next::Later(at))) => {
+                Dequeued::Wait(at) => {
                     wake = at;
                     break;
                 }
-                (_, None) => break,
+                Dequeued::Empty => break,
             }
         }
-        if let Some((packet, sojourn)) = self.arrived(now) {
-            return Poll::Packet(packet, sojourn);
+        match self.arrived(now) {
+            Some((packet, sojourn)) => Poll::Packet(packet, sojourn),
+            None => Poll::Later(wake.min(self.on_way.front().map_or(Time::NEVER, |first| first.0))),
         }
-        Poll::Later(wake.min(self.on_way.front().map_or(Time::NEVER, |first| first.0)))
     }
 
     pub(crate) fn set_rate(&mut self, rate: Rate) -> bool {

@@ -5,7 +5,7 @@
 //! link that sends bursts, and an end of a wireless LAN, whose channel is handed in when the port is polled, since others send there too.
 
 use crate::delivery::Delivery;
-use crate::link::{Next, OnLink};
+use crate::link::{OnLink, Queue};
 use crate::packet::{PathPacket, SkbCharge, Sojourn};
 use crate::wifi::Air;
 use crate::wifi::transmitter::{Served, Transmitter};
@@ -236,30 +236,11 @@ impl<P: PathPacket> Port<P> {
     }
 
     fn poll_link(&mut self, now: Time) -> Poll<P> {
-        let Device::Link(link) = &mut self.device else { unreachable!() };
-        let (discipline, random, sojourns) =
-            (&mut self.discipline, &mut self.random, &mut self.sojourns);
-        let stats = core::cell::RefCell::new(&mut self.stats);
-        let queue = |wanted: bool| {
-            if !wanted {
-                return (discipline.backlog(), None);
-            }
-            let stats = &mut **stats.borrow_mut();
-            let mut cx = Context { random, telemetry: stats };
-            let next = match discipline.dequeue(now, &mut cx) {
-                Dequeued::Packet(packet) => {
-                    let waited = now.since(packet.entered());
-                    sojourns.add(waited);
-                    let class = cx.telemetry.take_class();
-                    Some(Next::Packet(packet, Sojourn { waited, class }))
-                }
-                Dequeued::Wait(at) => Some(Next::Later(at)),
-                Dequeued::Empty => None,
-            };
-            (discipline.backlog(), next)
+        let Self { device: Device::Link(link), discipline, random, stats, sojourns, .. } = self
+        else {
+            unreachable!()
         };
-        let lost = |packet, reason| stats.borrow_mut().dropped(now, packet, reason);
-        let poll = link.serve(now, queue, P::wire_len, lost);
+        let poll = link.serve(now, &mut BeforeLink { discipline, random, stats, sojourns });
         if let Poll::Packet(packet, _) = &poll {
             self.note_left(now, packet);
         }
@@ -490,6 +471,38 @@ impl<P: PathPacket> Port<P> {
             }
             _ => {}
         }
+    }
+}
+
+/// A port without its device: the queue in front of a link.
+struct BeforeLink<'a, P> {
+    discipline: &'a mut AnyQdisc<P>,
+    random: &'a mut Random,
+    stats: &'a mut PortStats,
+    sojourns: &'a mut Sojourns,
+}
+
+impl<P: PathPacket> Queue<P> for BeforeLink<'_, P> {
+    fn backlog(&self) -> Backlog {
+        self.discipline.backlog()
+    }
+
+    fn dequeue(&mut self, now: Time) -> Dequeued<(P, Sojourn)> {
+        let mut cx = Context { random: &mut *self.random, telemetry: &mut *self.stats };
+        match self.discipline.dequeue(now, &mut cx) {
+            Dequeued::Packet(packet) => {
+                let waited = now.since(packet.entered());
+                self.sojourns.add(waited);
+                let sojourn = Sojourn { waited, class: self.stats.take_class() };
+                Dequeued::Packet((packet, sojourn))
+            }
+            Dequeued::Wait(at) => Dequeued::Wait(at),
+            Dequeued::Empty => Dequeued::Empty,
+        }
+    }
+
+    fn lost(&mut self, now: Time, packet: P, reason: Reason) {
+        self.stats.dropped(now, packet, reason);
     }
 }
 

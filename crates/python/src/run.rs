@@ -96,7 +96,7 @@ impl Run {
     }
 
     /// A table over time in steps of `step` seconds, a line for each value of the columns `by`: its name, the middle of each step (s),
-    /// and for each wanted column one number a step. `wanted` names columns, of which the first with a value counts, and
+    /// and for each wanted column one number a step. `wanted` names columns (the first with a value counts) and
     /// whether the step has their `mean`, `least` or `most`; `only` keeps the rows with these texts.
     #[pyo3(signature = (table, step, wanted, *, by=Vec::new(), only=Vec::new()))]
     fn steps(

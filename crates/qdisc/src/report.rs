@@ -144,8 +144,8 @@ macro_rules! report {
 }
 
 /// The methods of [`crate::Qdisc`] that are alike in every discipline with a [`crate::QdiscCounters`] in its field `tally` and
-/// the rows of [`crate::report!`]: its statistics and gauges, and `backlog`, if one of its fields or of their methods says
-/// what is held (`reports!(ring.backlog())`).
+/// the rows of [`crate::report!`]: its statistics and gauges, and `backlog`, from a field or a field's method
+/// (`reports!(ring.backlog())`).
 #[macro_export]
 macro_rules! reports {
     () => {

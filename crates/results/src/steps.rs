@@ -65,7 +65,7 @@ fn number(column: &Column, row: usize) -> f64 {
     }
 }
 
-/// The rows whose columns have these texts.
+/// The rows that have these texts in these columns.
 ///
 /// # Errors
 /// If the table has no such column of text.

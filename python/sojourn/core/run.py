@@ -41,7 +41,7 @@ class Measured(NamedTuple):
 
 
 Wanted = tuple[str | tuple[str, ...], Literal["mean", "least", "most"]]
-"""A column, or several of which the first with a value counts, and which number stands for a step."""
+"""A column, or several (the first with a value counts), and the number that stands for a step."""
 
 
 class Steps(NamedTuple):

@@ -92,7 +92,7 @@ fn events_switch_an_element_that_words_name() {
 }
 
 fn linked(words: &str, rate: &str) -> String {
-    // A hop in front of the one of `planned`, whose 100 Mbit/s then do not matter.
+    // A hop in front of the one of `planned`; it is slower than that one's 100 Mbit/s.
     format!(
         "[[hop]]\nname = \"slow\"\nrate = \"{rate}\"\nqdisc = \"pfifo limit 10000\"\nlink = \"{words}\"\n\n\
          [[flow]]\nname = \"a\"\nudp = {{ rate = \"20mbit\", payload = 1472 }}\n"

@@ -156,8 +156,8 @@ def divided_rows(cells: Sequence[Divided], *, headlines: bool = False) -> list[t
     for cell in cells:
         for division in cell.divisions:
             maker = division.maker
-            told = maker in {Maker.QUEUE, Maker.SENDERS, Maker.BOTH} or division.queue.metric.key in HEADLINES
-            if maker is Maker.NONE or (headlines and not told):
+            shown = maker in {Maker.QUEUE, Maker.SENDERS, Maker.BOTH} or division.queue.metric.key in HEADLINES
+            if maker is Maker.NONE or (headlines and not shown):
                 continue
             ways = (f"{own.mean:.3f} ({own.low:.3f}–{own.high:.3f})" for own in division.ways)
             parts = (text for part in (division.queue, division.senders) for text in _shown(part))
