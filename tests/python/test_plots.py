@@ -103,6 +103,17 @@ def test_what_people_write_cannot_break_a_picture(tmp_path: Path) -> None:
     assert tmp_path.exists()
 
 
+def test_the_topology_names_links_by_their_words() -> None:
+    scenario = a_scenario()
+    for side in ("down", "up"):
+        for element in scenario["hops"][0][side]:
+            if element["kind"] == "queue":
+                element |= {"shaper": "link", "link": 0}
+    scenario["links"] = ["slotted every 10ms open 5ms"]
+    words = [node.text or "" for node in ET.fromstring(topology.draw(scenario)).iter()]  # noqa: S314
+    assert " ".join(words).count("slotted every 10ms open 5ms") == 2
+
+
 def test_a_topology_keeps_all_flows_where_they_are_many() -> None:
     many = a_scenario(ccs=("cubic",) * 12 + ("bbr",), delays=("40ms",) * 13)
     text = topology.draw(many)

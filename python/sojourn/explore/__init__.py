@@ -7,6 +7,6 @@ Invariants: the server writes nothing into the folder, reads nothing outside it,
 address's secret. The trick: it reads the index of all runs; it reads a run's answers and tables when the page needs a
 number or a line of it, and keeps the number.
 
-``catalogue``: the list of runs; ``measuring``: metrics of many runs; ``series``: one run over time; ``about``: the facts
-of one run; ``requests``: the requests of the page; ``server``: the answers; ``page``: the page.
+``catalogue``: the list of runs; ``measuring``: metrics of many runs; ``series``: one run over time; ``about``: the
+facts of one run; ``requests``: the requests of the page; ``server``: the answers; ``page``: the page.
 """

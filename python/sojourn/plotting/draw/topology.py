@@ -59,8 +59,9 @@ class _Box:
 def draw(scenario: Scenario) -> str:
     """Return the topology of a resolved scenario as an SVG element."""
     left, right = _hosts(scenario)
+    links = scenario.get("links", ())
     hops = [
-        (hop["name"], [_element(e) for e in hop["down"]], [_element(e) for e in hop["up"]]) for hop in scenario["hops"]
+        (hop["name"], *([_element(e, links) for e in hop[side]] for side in ("down", "up"))) for hop in scenario["hops"]
     ]
     top = max(max((b.height for _, down, _ in hops for b in down), default=0.0), _LINE)
     low = max(max((b.height for _, _, up in hops for b in up), default=0.0), _LINE)
@@ -138,13 +139,14 @@ def _named(flows: Sequence[Flow], shown: Mapping[str, Look]) -> list[tuple[str, 
     return [(said, own[0]) for said, own in groups.items()]
 
 
-def _element(element: Element) -> _Box:
+def _element(element: Element, links: Sequence[str]) -> _Box:
     kind = element["kind"]
     if kind == "queue":
         rate = element.get("rate")
         shaper = element["shaper"]
         head = "own shaper" if shaper == "own" else f"{shaper} {rate}"
-        return _Box([head, *_wrapped(element["qdisc"])])
+        named = _wrapped(links[element["link"]]) if shaper == "link" else []
+        return _Box([head, *named, *_wrapped(element["qdisc"])])
     if kind == "netem":
         lines = [line for words in element["chain"] for line in _wrapped(words)]
         entries = element.get("per_flow", ())
