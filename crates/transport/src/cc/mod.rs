@@ -19,12 +19,14 @@ macro_rules! controls {
             dctcp_sce: DctcpSce;
             ledbat: LedbatPlusPlus;
             vegas: Vegas;
+            c4: C4;
         }
     };
 }
 
 mod any;
 mod bbr;
+mod c4;
 mod careful_resume;
 mod congestion_control;
 mod control;
