@@ -1,7 +1,7 @@
 """Everything that Sojourn refuses or fails at, as one tree of exceptions.
 
 The command line shows :meth:`SojournError.render` and leaves with :attr:`SojournError.status`; the extension
-module raises these same classes. ``str(error)`` is what the command line shows, place and help included;
+module raises these same classes. ``str(error)`` is the text on the command line, with place and help;
 ``error.message`` is the message alone.
 """
 
@@ -71,7 +71,7 @@ class ExperimentError(SojournError):
             shown, at = _around(self.source, (self.column or 1) - 1)
             lines += [f" {margin} |", f" {number} | {shown}"]
             if self.column is not None:
-                # Tabs are kept, so that the mark stands under the same place in any terminal.
+                # Tabs are kept, so that the mark points at the same place in any terminal.
                 before = "".join("\t" if c == "\t" else " " for c in shown[:at])
                 room = max(1, len(shown) - at)
                 lines.append(f" {margin} | {before}{'^' * max(1, min(self.width or 1, room))}")

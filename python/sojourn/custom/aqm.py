@@ -12,8 +12,8 @@ class Aqm(ABC):
 
     It is made with the words behind the name as keyword arguments: ``qdisc = "python:mine.py:Mine limit 100 target 5ms
     ecn"`` makes ``Mine(limit=100, target=5_000_000, ecn=True)``. Whole numbers are ``int``, others ``float``,
-    percentages fractions, times nanoseconds, rates bits per second. The name of a parameter whose default is a bool
-    stands alone, and with ``no`` before it means False.
+    percentages fractions, times nanoseconds, rates bits per second. A parameter with a bool as its default is written
+    as its name alone for True, with ``no`` before it for False.
 
     A packet that was enqueued leaves once: dropped (:meth:`Packet.drop`), or returned by :meth:`dequeue`.
 
