@@ -1,8 +1,7 @@
 """Arithmetic over measures of several runs: ``(alone - beside) / call``.
 
-What is measured on one run is an expression of the metrics language, evaluated in Rust; this is only what stands
-between runs. Names stand for measures, and for axes whose labels are quantities (``window`` is 32, ``bandwidth`` is
-2e7 bit/s).
+The value of one run is an expression of the metrics language, evaluated in Rust; a formula only combines such values
+of several runs. Names are measures, or axes with quantities as labels (``window`` is 32, ``bandwidth`` is 2e7 bit/s).
 """
 
 import ast
