@@ -251,7 +251,7 @@ class TestRefusals:
             (r"mid \"qdisc bidir ingress root tbf rate 1mbit\"", '"tbf" on ingress cannot be mapped'),
             (r"mid \"bleach_ecn left\"", "ends where a DSCP should be"),
             (r"mid \"set_tos left 4\"", "cannot be mapped: the harness reads its loop"),
-            (r"srv \"bleach_ecn left 4\"", "rewriters stand in the middle box"),
+            (r"srv \"bleach_ecn left 4\"", "rewriters belong in the middle box"),
             (r"cli \"qdisc right htb 5mbit fq\"", "only `qdisc … root` of the sending side"),
             (r"midd \"tcp_metrics\"", '"midd" is no node'),
             (r"mid", "mid has no hooks"),

@@ -180,14 +180,14 @@ class Catalogue:
         return axis("variant", [said.get(cell) for cell in revision.cells()]) if said else None
 
     def pages(self) -> list[str]:
-        """Return the names of the pages that lie in the folder: its reports."""
+        """Return the names of the pages in the folder: its reports."""
         return sorted(name for name in _plain_files(self._root) if name.endswith(".html"))
 
     def page(self, name: str) -> tuple[str, bytes] | None:
-        """Return a page of :meth:`pages`, or a file that a report has beside it, with its kind; None if there is none.
+        """Return a page of :meth:`pages`, or a file of a report's folder, with its kind; None if there is none.
 
         Args:
-            name: ``report.html``, or ``report/figure.svg``: what a report writes lies in a folder of its name.
+            name: ``report.html``, or ``report/figure.svg``: a report has its files in a folder of its name.
         """
         of, slash, own = name.partition("/")
         kind = _KINDS.get(f".{name.rpartition('.')[2]}", "")

@@ -1,4 +1,4 @@
-"""What a page may ask for, read from JSON into types; whatever else comes is refused in words."""
+"""The requests that a page may make, read from JSON into types; others are refused in words."""
 
 import json
 import re

@@ -156,7 +156,7 @@ def _hook(setup: SetUp, node: str, words: Words) -> None:
 def _rewrite(setup: SetUp, node: str, words: Words) -> None:
     rule = words.name.text
     if node != "mid":
-        raise words.error(f"{rule} on {node} cannot be mapped: rewriters stand in the middle box", words.name)
+        raise words.error(f"{rule} on {node} cannot be mapped: rewriters belong in the middle box", words.name)
     ways = _WITHOUT_DSCP.get(rule, _ENTERING)[words.one_of("direction", _DIRECTIONS)]
     rewrite: dict[str, object] = {"rule": rule}
     if rule in _ON_ENTRY:
@@ -172,7 +172,7 @@ def _rewrite(setup: SetUp, node: str, words: Words) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """What stands before the form of a queue."""
+    """The words before the form of a queue."""
 
     ways: Sequence[Way]
     ingress: bool

@@ -65,8 +65,8 @@ def read(text: str, name: str) -> Batches:
     """Read a batch file.
 
     Args:
-        text: what it says.
-        name: what errors call it.
+        text: its text.
+        name: its name in errors.
 
     Raises:
         ExperimentError: at the first line that is not right.

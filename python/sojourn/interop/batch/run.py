@@ -75,10 +75,10 @@ def load(
 
     Args:
         path: where it is.
-        batches: which of its batches, as names or globs; all that are neither abstract nor disabled unless given.
+        batches: which of its batches, as names or globs (default: all that are neither abstract nor disabled).
         settings: changes as ``path=value``, for every run.
-        seeds: so many seeds a run, instead of the batch's repetitions.
-        engine: what is to run them.
+        seeds: the number of seeds a run, instead of the batch's repetitions.
+        engine: the engine to run them.
 
     Raises:
         ExperimentError: naming everything that cannot be mapped, with its line; each only once.
