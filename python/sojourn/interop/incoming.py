@@ -28,9 +28,9 @@ class Incoming:
 
     path: Path
     digest: str
-    """SHA-256 of its bytes, which tells files apart."""
+    """SHA-256 of its bytes, which identifies the file."""
     engine: str
-    """The engine that the run is said to be by."""
+    """The name of the run's engine."""
     version: str
     """Of the program that wrote it."""
     scenario: dict[str, Any]
@@ -80,7 +80,7 @@ def add(file: Incoming, folder: Folder, known: dict[str, Record], command: str) 
     scenario = dict(file.scenario)
     others = [record.head["scenario"] for record in known.values()]
     taken = {s["seed"] for s in others if (s["experiment"], s["cell"]) == (scenario["experiment"], scenario["cell"])}
-    # Repetitions of one cell are told apart as runs with different seeds are.
+    # Repetitions of one cell get different seeds.
     scenario["seed"] = next(n for n in (scenario["seed"], *range(1, len(taken) + 2)) if n not in taken)
     try:
         resolved = _core.Scenario(json.dumps(scenario))

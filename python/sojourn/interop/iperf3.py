@@ -1,8 +1,8 @@
 """iperf3's JSON (``iperf3 -J``, ``--json-stream``): each stream is a flow, each interval a sample.
 
-The rate of an interval is what the end that wrote the file handed to TCP or got from it: at the receiver that is
-goodput; at the sender it is what was written, which the send buffer holds for a while. ``scenario.json`` says at which
-end (``goodput_at``). Intervals that ``--omit`` leaves out are left out.
+The rate of an interval counts the bytes that the end with the file handed to TCP or got from it: at the receiver that
+is goodput; at the sender it includes bytes in the send buffer. ``scenario.json`` says at which end (``goodput_at``).
+Intervals that ``--omit`` leaves out are left out.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Files of other programs as bytes: what is no file, or too large, or cannot be unpacked, is said."""
+"""Files of other programs as bytes, with errors for directories, files that are too large or cannot be unpacked."""
 
 import bz2
 import gzip
@@ -40,7 +40,7 @@ def read_file(path: Path, most: int, *, kind: str, too_large: str) -> bytes:
 
 
 def unpacked(path: Path, content: bytes, most: int, *, too_large: str, cut: bool = False) -> tuple[bytes, str | None]:
-    """Return what gzip, bzip2 or xz packed, and what was wrong with its end; what is not packed, as it is.
+    """Return bytes unpacked by gzip, bzip2 or xz, or as they are if not packed, and the damage at their end.
 
     Args:
         path: where it is from, for the message.

@@ -65,12 +65,12 @@ def build(
     """Build a kernel and put it into the cache.
 
     Args:
-        version: the series, ``7.3``; the newest that the package sources have and a stack is of unless given.
+        version: the series, ``7.3`` (default: the newest that the package sources have and a stack is of).
         tree: a kernel tree to build instead of a package.
-        name: what it is to be called. The name of an earlier kernel of the same source goes over to it.
+        name: its name, taken from an earlier kernel of the same source if that has it.
         config: a file with more options for it.
-        jobs: compilers at a time; one a core unless given.
-        say: told how far it is.
+        jobs: compilers at a time (default: one a core).
+        say: called with its progress.
 
     Raises:
         UsageError: if something is missing on this machine, there is no such source, or the name is taken.

@@ -22,7 +22,7 @@ from sojourn.interop.frames import COLUMNS, frames
 from sojourn.interop.incoming import UNKNOWN, Incoming
 
 ENGINE: Final = "flent"
-"""The engine that an imported run is said to be by."""
+"""The engine's name in imported runs."""
 
 
 def incoming(path: Path) -> Incoming:

@@ -19,7 +19,7 @@ MOST_BYTES: Final = 64 << 20
 _BUDGET: Final = "a file so large is not Flent's, or has more samples than can be read at once"
 
 _OLDEST = 3
-"""The oldest version whose raw values are what they are in version 4."""
+"""The oldest version with the same raw values as version 4."""
 
 
 @dataclass(frozen=True)

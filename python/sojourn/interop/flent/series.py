@@ -87,8 +87,8 @@ class Layout:
         """Lay out the flows of a scenario.
 
         Args:
-            scenario: whose flows they are.
-            down: what goes ``down``: a download, unless the experiment re-creates one whose uploads it calls so.
+            scenario: the scenario of the flows.
+            down: the meaning of ``down``: a download, unless the experiment re-creates a test with uploads that way.
         """
         flows = scenario.flows
         ways: dict[str, Way] = {"down": down, "up": "upload" if down == "download" else "download"}

@@ -151,7 +151,7 @@ class Reader:
         return many, max(sizes, default=0), ce
 
     def state(self, event: Event) -> tuple[str, str, str]:
-        """Return the state before, the state after, and why; what is not said is empty."""
+        """Return the state before, the state after, and the trigger; empty where the event has none."""
         old, new, why = (event.data.get(key) for key in ("old", "new", "trigger"))
         if not isinstance(new, str):
             raise DataFileError(self.path, f"record {event.record}: data.new is not the name of a state: {new!r}")
