@@ -171,7 +171,7 @@ class _Build:
         # What is to be linked is not there yet, which a rehearsal takes for an error; it goes on with the rest.
         rehearsed = _TO_COMPILE.findall(output([*self.make, "-nk", "linux"], _REPEATABLE))
         files = len(rehearsed)
-        # Of what is there already it takes what may have to be made anew (offsets, and who reads them) for made anew.
+        # Of the files that exist already, it counts all that may have to be rebuilt (offsets, and their users).
         again = any((self.out / name).exists() for name in rehearsed if name.endswith(".o"))
         most = "at most " if again else ""
         what = f"building {release}: {most}{files} file{'s'[: files != 1]} to compile"
@@ -208,7 +208,7 @@ class _Build:
         return process.returncode
 
     def _keep(self, release: str, config: str, compiler: str) -> Kernel:
-        """Put a built kernel into the cache; what it has is written last."""
+        """Put a built kernel into the cache; its description is written last."""
         stripped = self.out / "linux.stripped"
         run(["strip", "-o", str(stripped), str(self.out / "linux")], self.out, "the kernel cannot be stripped")
         digest = hash_of_program(stripped)

@@ -120,7 +120,7 @@ def cache() -> Path:
 
 
 def kernels(folder: Path | None = None) -> list[Kernel]:
-    """Return the finished kernels of a folder, the cache's unless given; oldest version first."""
+    """Return the finished kernels of a folder (default: the cache), oldest version first."""
     found = []
     for file in (folder or cache()).glob("*/kernel.json"):
         try:
@@ -169,7 +169,7 @@ def named(word: str) -> Kernel:
 def check_name(name: str, source: str) -> None:
     """Refuse a name that a kernel of this source cannot have.
 
-    A name goes with its source: built anew, the tree's new kernel takes it over. The old one stays under its id.
+    A name belongs to a source: the new kernel of a rebuilt tree takes it over. The old one stays under its id.
 
     Raises:
         UsageError: if it is no name, or that of a kernel of another source.

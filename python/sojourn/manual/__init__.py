@@ -1,6 +1,6 @@
-"""The documentation as it lies in a wheel: pages that a browser opens from disk, found by name.
+"""The documentation in a wheel: pages that a browser opens from disk, found by name.
 
-``make docs`` builds the site and copies it beside this file; it is not in the repository. A page is named as in the
+``make docs`` builds the site and copies it to this folder; it is not in the repository. A page is named as in the
 site's addresses, without ``.html``: ``tutorials/first-experiment``, ``metrics``.
 """
 
@@ -19,7 +19,7 @@ START: Final = "index"
 
 _TITLE: Final = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _HEAD: Final = 8192
-"""Bytes of a page that its title stands in."""
+"""The first bytes of a page, which include its title."""
 
 
 def pages(site: Path = SITE) -> Mapping[str, Path]:
@@ -46,7 +46,7 @@ def title(page: Path) -> str:
 
 
 def find(words: str, site: Path = SITE) -> Path:
-    """Return the page of this name, or the only one whose name or title has these words in it.
+    """Return the page of this name, or the only one with these words in its name or title.
 
     Args:
         words: a name, the end of one, or words in it or in the title; case does not matter.

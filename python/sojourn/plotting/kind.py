@@ -50,7 +50,7 @@ class Drawn:
 
     @cached_property
     def svg(self) -> str:
-        """An SVG element to stand inside a page, whose colours it follows."""
+        """An SVG element for a page, in the page's colours."""
         return self._element(None)
 
     @cached_property
@@ -114,7 +114,7 @@ class Drawn:
 
 
 class Options(Mapping[str, str]):
-    """The options of one figure: what was given, and the defaults of the rest."""
+    """The options of one figure: the given values, and the defaults of the rest."""
 
     def __init__(self, kind: str, known: Sequence[Option], given: Mapping[str, str]) -> None:
         """Check what was given against what there is.

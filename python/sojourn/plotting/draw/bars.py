@@ -56,9 +56,9 @@ class BarChart:
     logarithmic: bool = False
     low: float | None = None
     high: float | None = None
-    """Ends of the vertical axis; round numbers around the values unless given."""
+    """Ends of the vertical axis (default: round numbers around the values)."""
     colours: Mapping[str, str] = field(default_factory=dict)
-    """Of series; the palette's in order unless given."""
+    """Of series (default: the palette's in order)."""
     values: bool = True
     """Whether to write each value above its bar where there is room."""
     peak: str = ""
@@ -151,7 +151,7 @@ def _panel(
         for index, bar in enumerate(own):
             x = position if chart.stacked else position - 0.41 + (index + 0.5) * wide
             if math.isnan(bar.value) or (chart.logarithmic and bar.value < ends[0]):
-                # No bar: below the floor of the axis its number stands there instead.
+                # No bar below the floor of the axis: its number is written there instead.
                 _instead(axes, x, ends[0], bar.value)
                 notes.append((x, bar.note))
                 continue
@@ -160,7 +160,7 @@ def _panel(
             [drawn] = axes.bar(x, height, wide * 0.9, bottom=bottom, color=colours[bar.series])
             drawn.set_label(bar.series)
             if bar.high > bar.low:
-                # In a stack the ranges stand beside one another: those of two parts may lie over one another.
+                # In a stack the ranges are side by side, since those of two parts may overlap.
                 beside = wide * 0.72 * ((index + 0.5) / len(own) - 0.5) if chart.stacked else 0.0
                 axes.vlines(x + beside, foot + bar.low, foot + bar.high, color=INK, linewidth=0.9)
             if bar.seeds:

@@ -1,4 +1,4 @@
-"""What is drawn, as numbers beside the picture: a page's script reads values, zooms and draws anew from them.
+"""A picture's numbers: a page's script reads values from them, zooms and draws again.
 
 They are read off the finished figure, whatever kind it is: where its axes are, what they span, and every line in the
 coordinates of its data. A chart says by an artist's label what it is called, and by its ``gid`` which part it plays
@@ -35,8 +35,8 @@ EVENT: Final = "event"
 
 ROLES: Final = frozenset({LOW, HIGH, SEED})
 """What a line's ``gid`` may say: the lower or the upper end of a band around the line of the same label, or another
-seed's line. An area with the ``gid`` :data:`RANGE` is a band that these lines tell; a text with :data:`EVENT` stands at
-a time."""
+seed's line. An area with the ``gid`` :data:`RANGE` is a band between such lines; a text with :data:`EVENT` marks a
+time."""
 
 _POINTS: Final = 72
 _MOST: Final = 60_000.0
@@ -53,7 +53,7 @@ class _Arrays:
         self._at = {"f": 0, "h": 0}
 
     def exact(self, values: "np.ndarray[Any, Any]") -> dict[str, Any]:
-        """Return where an array is whose numbers have 24 bits; of a grid its beginning, its step and its length."""
+        """Store an array with 24 bits a number and return its place; of a grid its beginning, its step and length."""
         import numpy as np  # noqa: PLC0415 - charts in a terminal need no arrays
 
         if len(values) > 2:  # noqa: PLR2004 - two points are no grid
@@ -64,7 +64,7 @@ class _Arrays:
         return self._put("f", values.astype("<f4").tobytes(), len(values), {})
 
     def close(self, values: "np.ndarray[Any, Any]") -> dict[str, Any]:
-        """Return where an array is whose numbers are kept with eleven bits."""
+        """Store an array with eleven bits a number and return its place."""
         import numpy as np  # noqa: PLC0415 - charts in a terminal need no arrays
 
         top = float(np.nanmax(np.abs(values), initial=0.0))
@@ -99,7 +99,7 @@ def numbers_of(figure: "Figure") -> str:
     """Return the numbers of a figure that was laid out and saved, as :func:`packed` has them.
 
     Args:
-        figure: saved as SVG, whose units are points.
+        figure: saved as SVG, in units of points.
     """
     arrays = _Arrays()
     per_pixel = _POINTS / figure.dpi
@@ -148,7 +148,7 @@ def _axes(axes: "Axes", arrays: _Arrays, per_pixel: float, height: float) -> dic
         "span": [end for patch in spans[:1] for end in _ends(patch)],
         "bars": [[*map(_short, _extent(patch)), _named(patch.get_label())] for patch in others if _extent(patch)],
         "labels": _categories(axes),
-        # Whether the script can draw it anew: there is nothing in it but lines, and bands that lines tell.
+        # Whether the script can draw it again: there is nothing in it but lines, and bands between lines.
         "free": not (others or _categories(axes) or any(own.get_gid() != RANGE for own in axes.collections)),
     }
     return own | {"lines": [line for line in data if line]} | {name: value for name, value in more.items() if value}

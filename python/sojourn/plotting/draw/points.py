@@ -37,7 +37,7 @@ class Point:
     x_high: float = math.nan
     """Range of where, if that is measured too."""
     seeds: Sequence[float] = ()
-    """The value of each seed, where they are few: dots beside it."""
+    """The value of each seed, where they are few: dots next to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class PointChart:
         return ordered(p.colour for p in self.points), ordered(p.dash for p in self.points)
 
     def _colour(self, label: str) -> str:
-        """Return the colour of a label; what has none beside others that have is nobody's."""
+        """Return the colour of a label; without a label it is grey if other points have one."""
         named = [colour for colour in self._order[0] if colour]
         if not label:
             return QUEUE if named else flow_colour(0)

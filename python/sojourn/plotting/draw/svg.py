@@ -20,14 +20,14 @@ def slim(text: str, label: str) -> str:
 
     Args:
         text: what matplotlib wrote, in the colours of :mod:`sojourn.plotting.draw.style`.
-        label: what it shows, for those who do not see it.
+        label: a description for readers who do not see it.
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = text.replace(INK, "currentColor").replace(FAINT, "var(--faint)")
     text = re.sub(r"font: ([0-9.]+)px [^;\"]*", rf"font: \1px {_FONT}", text)
-    # Of places a tenth of a pixel is enough; what is written keeps its digits.
+    # Of places a tenth of a pixel is enough; text keeps its digits.
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(-?\d+\.\d)\d+", r"\1", tag[0]), text)
     # What a page's script finds its way by: the axes, in order, and what is written at a time.
     text = re.sub(r' id="axes_(\d+)"', r' data-axes="\1"', text)
@@ -76,7 +76,7 @@ def _printable(text: str) -> str:
 
 
 _LEAST_LETTERS: Final = 10.0
-"""Pixels: what a person reads on a phone."""
+"""Pixels: a size that people read on a phone."""
 
 
 def bounded(element: str) -> str:

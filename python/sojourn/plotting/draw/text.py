@@ -23,7 +23,7 @@ def short(value: float) -> str:
 
 
 def wrapped(label: str) -> str:
-    r"""Return a label as it stands at an axis: in two lines where it is long and has a place to break near its middle.
+    r"""Return a label for an axis: in two lines where it is long and has a place to break near its middle.
 
     >>> wrapped("cubic-prague"), wrapped("dualpi2")
     ('cubic-\nprague', 'dualpi2')
