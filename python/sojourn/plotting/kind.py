@@ -117,10 +117,10 @@ class Options(Mapping[str, str]):
     """The options of one figure: the given values, and the defaults of the rest."""
 
     def __init__(self, kind: str, known: Sequence[Option], given: Mapping[str, str]) -> None:
-        """Check what was given against what there is.
+        """Check the given values against the known options.
 
         Raises:
-            UsageError: naming an option or a value that there is not, with the nearest.
+            UsageError: naming an unknown option or value, with the nearest.
         """
         self._kind = kind
         self._values = {option.name: option.default for option in known}

@@ -4,7 +4,7 @@
 :mod:`.foresight` says what they will need. :mod:`.runs` makes them and does not know who
 watches; :mod:`.progress` watches for people. Ctrl-C waits until nothing is half done
 (:mod:`.interrupt`). :mod:`.executors` has them made by other processes and machines;
-:mod:`.made` is what a run leaves, wherever it was made.
+:mod:`.made` is the result of a run, wherever it was made.
 """
 
 from sojourn.runner.campaign import Campaign, Watching, cores

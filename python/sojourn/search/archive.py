@@ -49,7 +49,7 @@ class Archive:
 
 
 def _bin(value: float, edges: Sequence[float]) -> int:
-    """Return the bin; what lies outside is in the first or the last, what has no value in one of its own.
+    """Return the bin; values beyond the edges are in the first or the last, missing ones in a bin of their own.
 
     >>> [_bin(value, [0.0, 0.5, 1.0]) for value in (-1.0, 0.2, 0.5, 1.0, 7.0, float("nan"))]
     [0, 0, 1, 1, 1, -1]

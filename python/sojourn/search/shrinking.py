@@ -1,12 +1,12 @@
 """The simplest scenario that still shows it.
 
 As property-based testers do: one thing at a time is left out, moved to the file's own value or to its default, or
-made a round number; what still shows the find is kept, until nothing more can go. A scenario shows the find if the
+made a round number; a change is kept if the scenario still shows the find, until nothing more can go. A scenario shows the find if the
 median of the objective over :data:`SEEDS` seeds is as extreme as the bound.
 
 Flows, events, tunnels, phases and elements may go. Of settings those that the search varies may change, and no
-others: what the file fixes is the question. (Without that, bursts of a tenth of a link become a flood: it stops TCP,
-too, and is not what was found.)
+others: the file's fixed values are the question. (Otherwise, bursts of a tenth of a link become a flood: it stops TCP,
+too, but is another scenario.)
 """
 
 import math
@@ -79,9 +79,9 @@ def shrink(
 
     Args:
         subject: the experiment.
-        objective: what was searched for.
+        objective: the metric of the search, and its direction.
         settings: of the find.
-        bound: what the median over the seeds must reach for it to be the find still.
+        bound: the value that the median over the seeds must reach to be the find still.
         seed: the search's; the ones behind it are used, too.
         threads: runs at a time.
         report: hears of each step.
@@ -91,7 +91,7 @@ def shrink(
     (value,) = judge.values([tree])
     if value is None:
         return Shrunk(tree, text_of(tree), math.nan, bound, [], judge.tried)
-    # One seed's find need not be the median's: then the bound is what the median shows.
+    # The median need not reach one seed's find: then the median itself is the bound.
     judge.bound = bound if objective.reaches(value, bound) else value
     file = written(subject.text, subject.settings)
     steps: list[str] = []

@@ -28,7 +28,7 @@ TRIALS: Final = "trials.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The experiment that is searched: its file, and what is said beside it."""
+    """The experiment that is searched: its file, and the command's settings."""
 
     text: str
     file: str
@@ -76,7 +76,7 @@ class Trial:
     """Why there is no run: the words of the language, or of the engine."""
 
     def json(self) -> dict[str, Any]:
-        """Return it as a line of the file; what has no value is null."""
+        """Return it as a line of the file; NaN is null."""
         numbers = [None if math.isnan(own) else own for own in (self.value, *self.behaviour)]
         return {
             "trial": self.number,

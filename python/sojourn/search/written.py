@@ -1,8 +1,8 @@
 """An experiment file as a tree, with settings written into it where they belong.
 
-The language merges settings over a file when it is resolved. A file that says them itself is what people read, keep
-and make simpler: so they are put into the tree here, by the same paths. A test holds this to the language: the file
-resolves to the very scenario of the settings.
+The language merges settings over a file when it is resolved. People read, keep and simplify a file that has them
+itself: so they are put into the tree here, by the same paths. A test compares with the language: the file resolves to
+the very scenario of the settings.
 """
 
 import copy

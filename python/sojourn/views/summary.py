@@ -89,8 +89,8 @@ class Headed:
 
     column: Column
     names: Sequence[str] = ()
-    """The flows or queues whose values stand beside one another in each row; empty where rows differ in it and name
-    them, and where it needs no saying."""
+    """The flows or queues with values side by side in each row; empty where rows differ in it and name them, and where
+    it needs no saying."""
     queues: Sequence[Queue] = ()
     """Those that matter in one of the cells, in the order in which their values stand."""
     plain: bool = False
@@ -145,7 +145,7 @@ def tcp_flows(scenario: Scenario) -> list[str]:
 
 
 def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> list[Headed]:
-    """Return the columns that say something of one of these cells, with whose values are in them.
+    """Return the columns with values of one of these cells, with the flows or queues of the values.
 
     Those of queues have a value for each queue that matters in one of the cells, so that cells can be compared.
     """

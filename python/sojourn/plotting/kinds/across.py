@@ -1,6 +1,6 @@
-"""Metrics of cells against their axes: what goes along the horizontal axis, what colours, dashes and panels tell.
+"""Metrics of cells against their axes: the axes for the horizontal axis, for colours, dashes and panels.
 
-For the kinds that draw any metric. A metric of each flow (``{flow}``) has the axis ``flow`` beside those of the cells.
+For the kinds that draw any metric. A metric of each flow (``{flow}``) has the axis ``flow`` besides those of the cells.
 """
 
 import math
@@ -89,7 +89,7 @@ FEW: Final = 10
 
 
 def of_seeds_said(found: Sequence[Measured], cells: Sequence[Cell], statistic: str) -> str:
-    """Return of what the values of a figure are, in words, and what stands beside them."""
+    """Return in words what the values of a figure are (a median of ten seeds), and what dots and thin lines mean."""
     dots = any(one.dots for one in found)
     what = statistic or ("median" if dots else "mean")
     seeds = seeds_said(cells)
@@ -211,7 +211,7 @@ class Roles:
             numbers = [a for a in usual if Places.of([own[a] for own in labels if a in own], a).numbers]
             x = options["x"] or next(reversed(numbers or usual), "")
             left = [a for a in left if a != x]
-        left.sort(key=lambda axis: axis != FLOW)  # flows first: they are what colours tell everywhere else
+        left.sort(key=lambda axis: axis != FLOW)  # flows first: everywhere else they have the colours
         colour = cls._taken("colour", options, left)
         dash = cls._taken("dash", options, left)
         panel = options.get("panel", "")
@@ -243,12 +243,12 @@ class Roles:
         if len(panels) > MOST:
             raise UsageError(
                 f"these are {len(panels)} panels ({', '.join(self.panels)}), and a figure shows up to {MOST}",
-                help="choose cells with --cell, or have an axis told otherwise: colour=AXIS, dash=AXIS",
+                help="choose cells with --cell, or give an axis colours or dashes: colour=AXIS, dash=AXIS",
             )
         return self
 
     def series(self, labels: Mapping[str, str]) -> tuple[str, str]:
-        """Return what the colour and the dashes of something tell."""
+        """Return the labels that its colour and its dashes show."""
         return titled(self.colour, labels), titled(self.dash, labels)
 
     def panel(self, labels: Mapping[str, str]) -> str:
@@ -322,7 +322,7 @@ _READERS: Final = (
 
 
 def rows_of(found: Iterable[Measured]) -> pl.DataFrame:
-    """Return what was measured as the table beside the figure: labels, the metric, its unit, mean, range, seeds."""
+    """Return the values as the figure's table: labels, the metric, its unit, mean, range, seeds."""
     rows = []
     for one in found:
         spread = one.spread

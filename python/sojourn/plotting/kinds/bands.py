@@ -1,4 +1,4 @@
-"""Lines over time: what the kinds that draw them have in common."""
+"""Lines over time: the common part of the kinds that draw them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -12,7 +12,7 @@ from sojourn.plotting.draw.traces import Band
 from sojourn.plotting.kind import Option
 
 ONLY: Final = Option("only", f"draw only some cells, on the scales of all that are given: {PATTERN}")
-"""Of every kind whose pictures share their scales."""
+"""Of every kind that draws its pictures on shared scales."""
 
 MOST: Final = 40
 """Cells that one picture can show below one another."""

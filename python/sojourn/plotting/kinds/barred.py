@@ -1,4 +1,4 @@
-"""Metrics of cells as bars: what the kinds that draw bars have in common."""
+"""Metrics of cells as bars: the common part of the kinds that draw bars."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ def barred(
     """Measure the bars of each cell; return them with the table of their numbers.
 
     Args:
-        cells: what is measured.
+        cells: the cells to measure.
         asked: the bars of a cell.
         grid: where its bars go.
         names: of the two columns, units included; the second is for the marks, and left out if it is empty.

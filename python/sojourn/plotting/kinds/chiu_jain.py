@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 _SIDE: Final = 3.6
-"""Of a panel, inches: the plane is square, so that the line of equal shares lies at 45 degrees."""
+"""Of a panel, inches: the plane is square, so that the line of equal shares has 45 degrees."""
 
 _EQUAL: Final = "equal shares"
 _FULL: Final = "rate of the link"

@@ -1,6 +1,6 @@
 """Rates, RTTs and marking probabilities over time below one another.
 
-The marking traces of the fast-lane disproof: what is marked natively in L, by coupling, and in C.
+The marking traces of the fast-lane disproof: marks by L's own AQM, by coupling, and in C.
 """
 
 import math
@@ -88,7 +88,7 @@ def _queue(cells: Sequence[Cell]) -> str:
 
 
 def _axis(values: Sequence[float]) -> Axis:
-    """Return a linear axis that holds 99 of 100 values: what a flow's start marks would hide all others."""
+    """Return a linear axis that holds 99 of 100 values: the marks of a flow's start would hide all others."""
     usual = sorted(values)[: math.ceil(len(values) * 0.99)]
     return Axis(0, nice_ceiling(max(usual, default=1.0) * 1.25), logarithmic=False)
 

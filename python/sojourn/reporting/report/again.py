@@ -1,7 +1,7 @@
 """How a cell is made again: the command that names it, and the experiment that the playground opens.
 
-Both are held against the stored runs: a command is told only if what it names resolves to them, with the settings that
-the first command had. Where no experiment file is found that does, the stored scenario is run.
+Both are compared with the stored runs: a page shows a command only if its file resolves to them, with the settings
+that the first command had. Where no experiment file does, the command runs the stored scenario.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""A results folder as a report: one HTML page that stands alone, and a Markdown page with its pictures beside."""
+"""A results folder as a report: one self-contained HTML page, and a Markdown page with pictures as files."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -55,9 +55,9 @@ class CellView:
     panel: str
     """SVG; empty if the cell is not drawn."""
     numbers: str
-    """What the picture shows, for the page's script."""
+    """The picture's numbers, for the page's script."""
     file: str
-    """Of the picture, beside the Markdown page."""
+    """Of the picture, in the Markdown page's folder."""
     again: str
     """The command that makes these runs again."""
     experiment: int | None
@@ -143,9 +143,9 @@ def build(
 
     Args:
         folder: the results.
-        experiments: of which; all unless given.
+        experiments: their names (default: all).
         processes: how many draw at a time.
-        drawn: told how many panels are drawn, and of how many.
+        drawn: called with the number of panels drawn and the number of all.
         panels: how many cells are drawn. Of more, each scenario has its part: cells that together have every label. The
             page folds the others.
 

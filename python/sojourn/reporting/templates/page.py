@@ -58,7 +58,7 @@ def render(
         evidence: the results; as :class:`.Evidence` where several pages are made of a folder, which is then read once.
         template: the Markdown text with calls of the functions (:data:`.FUNCTIONS`).
         processes: how many draw at a time.
-        watcher: told how many pictures are drawn, and of how many.
+        watcher: called with the number of pictures drawn and the number of all.
 
     Raises:
         ExperimentError: if the template is wrong, with its line.

@@ -48,12 +48,12 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """A picture as a page and the files beside it need it."""
+    """A picture as a page and its files need it."""
 
     svg: str
     """An SVG element."""
     numbers: str
-    """What it shows, for the page's script; empty if it has none."""
+    """Its numbers, for the page's script; empty if it has none."""
     csv: bytes
     """Every number that is drawn."""
     caption: str
@@ -220,7 +220,7 @@ def _missing(experiment: str, pattern: str) -> str | None:
 
 
 def _paint(group: Sequence[Picture]) -> list[Painted]:
-    """Draw a group to the end: what is left to do with it is to write it."""
+    """Draw a group, ready to write."""
     painted = []
     for drawn in _draw(group):
         svg, numbers = drawn.answering

@@ -1,4 +1,4 @@
-"""What a template may do: call the functions, loop a little, and read files that lie beside it.
+"""The limits of a template: it may call the functions, loop a little, and read files of its folder.
 
 A template is somebody else's text. It must not run code, read what it was not given, or go on for ever.
 
@@ -8,7 +8,7 @@ calls) and one of size: every text and list that an expression makes, and every 
 and no value that is larger than the budget is compared or handed to a filter.
 
 The trick: Jinja counts nothing itself, so parsing puts filters of ours around what a loop goes through, around both
-sides of a comparison, around plain text, and in the place of ``~``; every other filter and test is wrapped. A list that
+sides of a comparison, around plain text, and instead of ``~``; every other filter and test is wrapped. A list that
 holds one list ten times is ten times as large, though it takes no more memory: printing it would.
 """
 
@@ -235,10 +235,10 @@ def _grows(operator: str, left: object, right: object) -> bool:
 
 
 def confined(name: str, folders: Sequence[Path]) -> Path:
-    """Return the file of a name that lies in one of these folders.
+    """Return the file of this name in one of these folders.
 
     Raises:
-        UsageError: if there is none, or it lies elsewhere, also by way of a link.
+        UsageError: if there is none, or it is elsewhere, also by way of a link.
     """
     outside = False
     for folder in folders:

@@ -70,7 +70,7 @@ def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str) ->
 
 
 def make(sent: bytes) -> Answer:
-    """Make the runs of a request; this is what workers call."""
+    """Make the runs of a request; workers call this."""
     asked = json.loads(zlib.decompress(sent))
     engine = str(asked["engine"])
     answer: Answer = {"worker": f"{socket.gethostname()}:{os.getpid()}", "refused": None, "cpu_s": 0.0, "made": []}

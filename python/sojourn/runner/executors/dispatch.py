@@ -3,10 +3,10 @@
 Runs go in batches of about two seconds of work, by foresight, corrected by what batches have cost so far. Two batches
 a slot are under way, so that no worker waits and little is lost with one.
 
-A batch whose worker died is sent again; that is harmless, because a run is known by its key. A batch that was lost
-twice is taken apart. Where one death loses everything under way (a pool of processes), what is under suspicion is made
-with nothing else under way, so that only who is guilty is blamed. A run that has killed three workers, the last by
-itself, is reported; the others stand. When there is nothing left to send, a batch that takes far longer than others is
+If a worker dies, its batch is sent again; that is harmless, because a run is known by its key. A batch that was lost
+twice is taken apart. Where one death loses everything under way (a pool of processes), suspects run with nothing else
+under way, so that only the guilty run is blamed. A run that has killed three workers, the last by itself, is reported;
+the others are kept. When there is nothing left to send, a batch that takes far longer than others is
 sent a second time, to whoever is free: who is done first counts, and one slow machine does not hold up the end.
 """
 

@@ -23,7 +23,7 @@ class Processes(Workers):
 
 
 def opened(place: str, asked: Asked) -> Processes:
-    """Return a pool; ``place`` is the number of processes, as many as are asked for unless given.
+    """Return a pool; ``place`` is the number of processes (default: the number of slots).
 
     Raises:
         UsageError: if it is no number.

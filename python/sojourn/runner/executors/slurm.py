@@ -215,7 +215,7 @@ def _parts(place: str, form: str) -> tuple[str, int | None]:
     partition, _, jobs = place.partition(":")
     if not partition or (jobs and not (jobs.isascii() and jobs.isdigit() and int(jobs) > 0)):
         raise UsageError(
-            f'"{place}" is not understood', help=f"write --on {form} or --on {form}:JOBS, so many at a time"
+            f'"{place}" is not understood', help=f"write --on {form} or --on {form}:JOBS, at most JOBS at a time"
         )
     return partition, int(jobs) if jobs else None
 

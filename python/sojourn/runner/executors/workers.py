@@ -60,7 +60,7 @@ class Workers:
         return False
 
     def renew(self) -> None:
-        """Begin anew after workers died."""
+        """Start again after workers died."""
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor = self._make()
 
