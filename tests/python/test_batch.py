@@ -125,7 +125,7 @@ class TestShell:
         assert [str(w) for w in shell.words(Placed.of(text, 1), self.FILE)] == expected
 
     def test_three_readings_of_a_hook(self) -> None:
-        """sh -c, the harness's argument list, the hook: what the published files rely on."""
+        """sh -c, the harness's argument list, the hook: the published files rely on them."""
         once = shell.words(Placed.of(r"mid \"qdisc bidir root-tree \\\"netem delay 1ms\\\" x\; y\"", 1), self.FILE)
         twice = shell.again(once, self.FILE)
         assert [str(w) for w in twice] == ["mid", 'qdisc bidir root-tree "netem delay 1ms" x; y']

@@ -271,7 +271,7 @@ def flow_columns(kind: str) -> list[Column]:
 
 
 def _told(headed: Headed, cell: Cell) -> Sequence[str]:
-    """Return what each value names itself by, where the head does not say whose they are."""
+    """Return a name for each value of a cell, where the head does not name the flows or queues."""
     if headed.names or (headed.plain and headed.column.each_queue):
         return ()
     return _named(headed.queues_of(cell)) if headed.column.each_queue else headed.column.flows(cell.scenario)

@@ -296,7 +296,7 @@ def number(value: float) -> str:
 def _titled(asked: Asked, of: str, *, alone: bool) -> str:
     if alone:
         return of
-    # A title that is the expression says it where the flow stands in it.
+    # A title that is the expression itself gets the flow's name at its place.
     if asked.title == asked.expression and "{queue}" not in asked.expression:
         return asked.title.replace("{flow}", of)
     return f"{asked.title} of {of}" if of else asked.title

@@ -162,7 +162,7 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
 
 
 def _same(scenario: Scenario, theirs: Scenario) -> bool:
-    """Return whether two scenarios differ in nothing but their seed, checks and source."""
+    """Return whether two scenarios differ at most in seed, checks and source."""
     aside = {"seed", "checks", "source"}
     return {k: v for k, v in scenario.items() if k not in aside} == {k: v for k, v in theirs.items() if k not in aside}
 
