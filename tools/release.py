@@ -110,7 +110,7 @@ def provenance(
 def write_bills(wheel: Path, to: Path) -> None:
     """Write the bills of materials (CycloneDX) of a wheel for this machine: of crates, of Python, of the playground.
 
-    pip installs into an empty environment, so that its list is what a user of this day gets.
+    pip installs into an empty environment, as for a user of this day.
     """
     with zipfile.ZipFile(wheel) as archive:
         [bill] = [name for name in archive.namelist() if name.endswith(".cyclonedx.json")]
