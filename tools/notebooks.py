@@ -2,7 +2,8 @@
 
 A tutorial is the source, its notebook is made of it and kept, and tests/python/test_notebooks.py compares the two. A
 block of `python` becomes a cell, one of `sh` a cell that a shell runs, and a block with a file's name a cell that
-writes the file. Blocks that the page itself does not run stay text. Links are those of the page, as seen from the notebook.
+writes the file. Blocks that the page itself does not run stay text. Links are those of the page, as seen from the
+notebook.
 """
 
 import posixpath

@@ -1,8 +1,8 @@
 """The simplest scenario that still shows it.
 
-As property-based testers do: one thing at a time is left out, moved to the file's own value or to its default, or
-made a round number; a change is kept if the scenario still shows the find, until nothing more can go. A scenario shows the find if the
-median of the objective over :data:`SEEDS` seeds is as extreme as the bound.
+As property-based testers do: one thing at a time is left out, moved to the file's own value or to its default, or made
+a round number; a change is kept if the scenario still shows the find, until nothing more can go. A scenario shows the
+find if the median of the objective over :data:`SEEDS` seeds is as extreme as the bound.
 
 Flows, events, tunnels, phases and elements may go. Of settings those that the search varies may change, and no
 others: the file's fixed values are the question. (Otherwise, bursts of a tenth of a link become a flood: it stops TCP,

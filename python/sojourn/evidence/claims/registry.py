@@ -2,15 +2,14 @@
 
 A file is a source: its ``title`` and its claims. A claim has an ``id``, its ``finding`` in a sentence, the
 ``published`` figure and ``where`` the source has it, and one or more parts, which must all hold. A part says ``what``
-it tests, on which ``experiment`` and ``cells`` (labels by axis; axes that are not named are free, and the part must hold
-in each of their cells), the ``value`` and its ``bound``. The value is a metric; where several runs are compared,
+it tests, on which ``experiment`` and ``cells`` (labels by axis; axes that are not named are free, and the part must
+hold in each of their cells), the ``value`` and its ``bound``. The value is a metric; where several runs are compared,
 ``measure`` names the metrics and the cells they are taken ``at``, and the value is a formula over the names, seed by
-seed. ``if_none`` is the value of a metric that has none. ``where`` is a condition over the same names: runs that do
-not meet it do not count. Where ours does not reproduce a finding, ``witness`` names who else was measured to do as ours
+seed. ``if_none`` is the value of a metric that has none. ``where`` is a condition over the same names: runs that do not
+meet it do not count. Where ours does not reproduce a finding, ``witness`` names who else was measured to do as ours
 does, and ``witness_data`` the command or the published table by which anyone can look again. Where there is no witness,
 ``missing`` says which mechanism we think is missing (``mechanism``), which measurement shows it (``seen``) and what
-would ``settle`` it.
-"""
+would ``settle`` it. """
 
 import functools
 import tomllib

@@ -1,7 +1,8 @@
 """The verdict on a case: each run by itself, then all of them together.
 
 A case passes if every run passes in which the precondition came about. It deviates if this subject is known to fail
-each of the expectations that fail in any run. A deviation that is known and that no run shows is a failure, too: the case file is wrong.
+each of the expectations that fail in any run. A deviation that is known and that no run shows is a failure, too: the
+case file is wrong.
 """
 
 import math

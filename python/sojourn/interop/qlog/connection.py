@@ -4,8 +4,8 @@ Windows are in packets of the largest UDP payload of the time, as those of the s
 the trace states, else the largest packet that was sent so far, else 1200 bytes (RFC 9000 §14.1), rounded up.
 
 :attr:`Connection.goodput_at` says where bytes in order were counted: an end that receives data counts arrivals; an end
-that sends counts acknowledged bytes, half an RTT later. Both need the frames of the packets. The delivery rate is sampled
-as the simulator's senders sample theirs (:mod:`~sojourn.interop.qlog.outstanding`).
+that sends counts acknowledged bytes, half an RTT later. Both need the frames of the packets. The delivery rate is
+sampled as the simulator's senders sample theirs (:mod:`~sojourn.interop.qlog.outstanding`).
 """
 
 import math

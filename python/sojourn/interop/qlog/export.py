@@ -3,9 +3,8 @@
 It has the recovery events of draft-ietf-quic-qlog-quic-events-14: ``quic:recovery_metrics_updated``,
 ``quic:congestion_state_updated`` and ``quic:packet_lost``, as far as the table ``flows`` has them. They are samples,
 one a sample interval, with changed values only. On request, the packets of QUIC flows are between them, from the run's
-captures (:mod:`~sojourn.interop.qlog.packets`). TCP has no schema in qlog. Its
-senders' windows, RTTs, states and losses mean the same as QUIC's, and are written under the same names; their
-``group_id`` says that they are TCP's.
+captures (:mod:`~sojourn.interop.qlog.packets`). TCP has no schema in qlog. Its senders' windows, RTTs, states and
+losses mean the same as QUIC's, and are written under the same names; their ``group_id`` says that they are TCP's.
 
 The draft counts windows in bytes and we in packets. So they are multiples of the size of a packet, which the trace
 states first (``quic:recovery_parameters_set``). Our further values are metrics of our own, which the draft allows:
