@@ -9,7 +9,8 @@ seed. ``if_none`` is the value of a metric that has none. ``where`` is a conditi
 meet it do not count. Where ours does not reproduce a finding, ``witness`` names who else was measured to do as ours
 does, and ``witness_data`` the command or the published table by which anyone can look again. Where there is no witness,
 ``missing`` says which mechanism we think is missing (``mechanism``), which measurement shows it (``seen``) and what
-would ``settle`` it. """
+would ``settle`` it.
+"""
 
 import functools
 import tomllib
