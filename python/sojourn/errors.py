@@ -83,7 +83,7 @@ class ExperimentError(SojournError):
 
 
 def _around(line: str, at: int) -> tuple[str, int]:
-    """Return what is shown of a line, and where in it the place is: of a long one what stands around the place.
+    """Return the shown part of a line, and the place within it: of a long line only the part around the place.
 
     >>> _around("qdisc = 'pie'", 8)
     ("qdisc = 'pie'", 8)
@@ -108,7 +108,7 @@ class UsageError(SojournError):
 
     @classmethod
     def unknown(cls, kind: str, name: str, known: list[str], renamed: str | None = None) -> Self:
-        """Name what was asked for, the nearest that exists, and all of them where they are few.
+        """Return an error with the unknown name, the nearest known one, and all of them where they are few.
 
         Args:
             kind: the kind of name.

@@ -28,7 +28,7 @@ PERIOD_S = 1.0
 """Between two looks."""
 
 MESSAGE: Final = "it does not come back"
-"""What an error says about a hook that was interrupted."""
+"""The text of the error about an interrupted hook."""
 
 _BETWEEN: Final = frozenset({"make_aqm"})
 """Our functions between the simulator and the user's file."""

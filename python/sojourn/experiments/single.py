@@ -16,7 +16,7 @@ from sojourn.errors import SojournError
 from sojourn.experiments import document
 
 _OF_MANY = ("axis", "exclude", "include", "search")
-"""Sections that say of several cells what they are."""
+"""Sections that describe several cells."""
 
 
 def single(text: str, scenario: Mapping[str, Any]) -> str | None:

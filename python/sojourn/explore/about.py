@@ -20,7 +20,7 @@ _MOST_SEEDS: Final = 200
 
 
 def about(catalogue: Catalogue, revision: Revision, index: int) -> Mapping[str, Any]:
-    """Return what a page says of a run.
+    """Return the description of a run for a page.
 
     Args:
         catalogue: the folder's runs.

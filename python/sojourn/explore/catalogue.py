@@ -26,7 +26,7 @@ _KINDS: Final = {
     ".csv": "text/csv; charset=utf-8",
     ".md": "text/plain; charset=utf-8",
 }
-"""What a report is made of."""
+"""Kinds of a report's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class Catalogue:
         return folder.named(name)
 
     def apart(self, revision: Revision) -> Axis | None:
-        """Return what tells cells of the same name apart, as one axis more; None where nothing has to.
+        """Return an axis that distinguishes cells of the same name; None where there are no such cells.
 
         An experiment may have been run again with ``--set`` or by another build (:mod:`sojourn.core.cells`).
         """

@@ -33,7 +33,7 @@ _PAUSE_S: Final = 0.15
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a run has of a metric."""
+    """The values of a metric in a run."""
 
     of: Sequence[tuple[str, float | None]]
     """A value, or one for each flow with its name; None where there is none."""

@@ -32,7 +32,7 @@ class Measure:
 
     @classmethod
     def read(cls, body: bytes) -> Self:
-        """Return what is asked for.
+        """Return the request.
 
         Raises:
             UsageError: if it is something else.
@@ -53,7 +53,7 @@ class Series:
 
     @classmethod
     def read(cls, body: bytes) -> Self:
-        """Return what is asked for.
+        """Return the request.
 
         Raises:
             UsageError: if it is something else.
@@ -76,7 +76,7 @@ class One:
 
     @classmethod
     def read(cls, body: bytes) -> Self:
-        """Return what is asked for.
+        """Return the request.
 
         Raises:
             UsageError: if it is something else.

@@ -158,7 +158,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = _PATIENCE_S
 
     def do_GET(self) -> None:
-        """Answer what has no body."""
+        """Answer a request without a body."""
         self._answer({"": self._page, "runs": self._runs})
 
     def do_HEAD(self) -> None:
@@ -166,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_POST(self) -> None:
-        """Answer what is asked for in JSON."""
+        """Answer a request in JSON."""
         self._answer({"measure": self._measure, "series": self._series, "run": self._run})
 
     # --- who is answered ----------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Handler(BaseHTTPRequestHandler):
             self._json({"error": error.message, "help": error.help}, HTTPStatus.UNPROCESSABLE_ENTITY)
 
     def _admitted(self) -> str:
-        """Return what is asked for, behind the token.
+        """Return the path behind the token.
 
         Raises:
             RefusedError: if it is not ours to answer.
@@ -206,7 +206,7 @@ class Handler(BaseHTTPRequestHandler):
         return what
 
     def _body(self) -> bytes:
-        """Return what a request carries.
+        """Return the body of a request.
 
         Raises:
             RefusedError: if it is no JSON, or too much of it.

@@ -1,8 +1,8 @@
 """Other people's runs into a results folder: plots, metrics, ``validate`` and reports then work on them.
 
-What a file does not say is left open rather than made up: numbers that it lacks are NaN, counters that it lacks are 0
-and named in the run's ``scenario.json``. Which reader takes a file, its name says where it ends with ``.qlog``,
-``.sqlog`` or ``.flent``, packed or not; of others what is in it says, and what no reader knows is taken for Flent's.
+Missing values are not made up: numbers that a file lacks are NaN, counters that it lacks are 0 and named in the run's
+``scenario.json``. A name that ends with ``.qlog``, ``.sqlog`` or ``.flent``, packed or not, decides the reader; for
+other files their content does, and Flent's reader takes those that no other knows.
 """
 
 from collections.abc import Callable, Sequence

@@ -68,7 +68,7 @@ def incoming(path: Path) -> Incoming:
 
 
 def _document(path: Path, content: bytes) -> Mapping[str, Any]:
-    """Return the one document of a file, or what the lines of ``--json-stream`` say together."""
+    """Return the one document of a file, or the lines of ``--json-stream`` as one document."""
     try:
         said = json.loads(content)
     except (ValueError, RecursionError) as whole:
@@ -115,7 +115,7 @@ class _Streams:
     """How long each interval was, s."""
 
     def take(self, place: int, stream: Mapping[str, Any]) -> None:
-        """Take what an interval says of a stream."""
+        """Add an interval's data of a stream."""
         if stream.get("omitted") is True:
             self.omitted += 1
             return

@@ -82,7 +82,7 @@ def incoming(path: Path) -> Incoming:
 
 
 def _read(path: Path, text: str) -> tuple[dict[str, str], str, "dict[int, _Step]"]:
-    """Return what a log says of itself, which way it is of, and what happened, by step."""
+    """Return a log's header, its direction, and its events by step."""
     about: dict[str, str] = {}
     way, base = "uplink", 0
     steps: dict[int, _Step] = defaultdict(_Step)

@@ -46,7 +46,7 @@ class Flow:
 
 @dataclass
 class Measurement:
-    """What was read from a file."""
+    """The content of a file."""
 
     tool: str
     """The name of the run's engine."""
@@ -186,4 +186,4 @@ def number(value: object, *, least: float = 0.0) -> float | None:
 
 
 _LARGEST: Final = 1e18
-"""Of what a tool measures; NaN is not within it either."""
+"""Of a measured number; NaN is not within it either."""

@@ -23,10 +23,10 @@ def read_file(path: Path, most: int, *, kind: str, too_large: str) -> bytes:
         too_large: why a larger one is not read, for the message.
 
     Raises:
-        DataFileError: saying what is wrong with it.
+        DataFileError: naming the error.
     """
     try:
-        # A pipe is opened only to be asked what it is; nobody need have its other end.
+        # A pipe is opened only to learn its kind; its other end need not be open.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -47,10 +47,10 @@ def unpacked(path: Path, content: bytes, most: int, *, too_large: str, cut: bool
         content: the bytes.
         most: bytes that there may be when it is unpacked.
         too_large: why more are not read, for the message.
-        cut: whether what comes before damage is wanted; otherwise damage is an error.
+        cut: whether to return the bytes before damage; otherwise damage is an error.
 
     Raises:
-        DataFileError: saying what is wrong with it.
+        DataFileError: naming the error.
     """
     text = bytearray()
     wrong = None

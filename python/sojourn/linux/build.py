@@ -7,7 +7,7 @@ A build is made repeatable as Documentation/kbuild/reproducible-builds.rst of th
 user, host and count are fixed, and Kbuild keeps the folder's name out of the program. So the program's hash says what
 was built: tree, configuration and compiler.
 
-When it is built it is booted once and asked what it has. One that does not boot is not kept.
+A built kernel is booted once to query its features. One that does not boot is not kept.
 """
 
 import fcntl
@@ -74,7 +74,7 @@ def build(
 
     Raises:
         UsageError: if something is missing on this machine, there is no such source, or the name is taken.
-        RunError: if the build fails, or what was built does not boot.
+        RunError: if the build fails, or the kernel does not boot.
     """
     lacking = missing(["build"] if tree else ["build", "source"])
     if lacking:
@@ -134,7 +134,7 @@ class _Build:
         self.make = ["make", "-C", str(found.tree), "ARCH=um", f"O={out}", f"KBUILD_KCONFIG={top}"]
 
     def kernel(self) -> Kernel:
-        """Configure it, build it unless it is there, and ask it what it has."""
+        """Configure the kernel, build it unless it exists already, and query its features."""
         config = self._configure()
         release = output([*self.make, "-s", "kernelrelease"], _REPEATABLE).strip().splitlines()[-1]
         compiler = self._compiler()

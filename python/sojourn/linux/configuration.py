@@ -42,7 +42,7 @@ def top(kconfig: str) -> str:
 
 
 def fragment(tree: Path, own: Path | None) -> str:
-    """Return what is set beyond User-Mode Linux's defaults: ours, the tree's, and then the user's own lines.
+    """Return the options beyond User-Mode Linux's defaults: ours, the tree's, and then the user's own lines.
 
     Raises:
         UsageError: if the user's file cannot be read, or has something else than options in it.
@@ -95,7 +95,7 @@ def lines(own: Path | None) -> list[str]:
 
 
 def refuse_what_does_not_take(config: str, own: Path | None) -> None:
-    """Refuse a configuration without what the engine needs, or without an option that the user asked for.
+    """Refuse a configuration without an option that the engine needs or the user asked for.
 
     Raises:
         UsageError: naming the option.

@@ -39,7 +39,7 @@ def pages(site: Path = SITE) -> Mapping[str, Path]:
 
 
 def title(page: Path) -> str:
-    """Return what a page calls itself."""
+    """Return the title of a page."""
     with page.open("rb") as file:
         found = _TITLE.search(file.read(_HEAD).decode(errors="replace"))
     return html.unescape(found[1]).strip().removesuffix(" - Sojourn") if found else page.stem

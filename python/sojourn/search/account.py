@@ -1,4 +1,4 @@
-"""What a search found, for people and for pipelines: a page, and a file that is a regression test."""
+"""The result of a search, for people and for pipelines: a page, and a file that is a regression test."""
 
 import copy
 import math

@@ -1,4 +1,4 @@
-"""What was found, the best of each kind: an archive by behaviour, as MAP-Elites keeps it (Mouret and Clune 2015).
+"""The best finds of each kind: an archive by behaviour, as MAP-Elites keeps it (Mouret and Clune 2015).
 
 A kind is the choices among words that a point has made and, where ``[search.behaviour]`` names metrics, the bin of
 each.

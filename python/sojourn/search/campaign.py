@@ -24,7 +24,7 @@ Report: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found."""
+    """The result of a search."""
 
     objective: Objective
     subject: Subject

@@ -1,4 +1,4 @@
-"""What is searched for: a metric of the experiment language, as small or as large as it gets."""
+"""The objective: a metric of the experiment language, as small or as large as it gets."""
 
 import math
 from dataclasses import dataclass

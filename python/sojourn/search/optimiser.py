@@ -51,7 +51,7 @@ class Optimiser:
     def __init__(self, dimensions: Sequence[tuple[int | None, bool]], seed: int, size: int = SIZE) -> None:
         """Begin; a dimension has a number of values, None where it is continuous, and may be a choice."""
         self._sizes = [size if choice or (size or math.inf) <= _MOST_STEPS else None for size, choice in dimensions]
-        # CMA-ES takes what has two values for a choice.
+        # CMA-ES takes a setting with two values for a choice.
         self._choice = [choice or size == 2 for size, (_, choice) in zip(self._sizes, dimensions, strict=True)]  # noqa: PLR2004
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._size = size

@@ -37,7 +37,7 @@ _QUANTITY: Final = re.compile(r"(\d+(?:\.\d+)?)([a-zA-Z%]*)")
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """What is left, and how it came to be."""
+    """The simplified scenario, and the steps to it."""
 
     tree: Tree
     text: str
@@ -45,7 +45,7 @@ class Shrunk:
     """The median over the seeds."""
     bound: float
     steps: list[str]
-    """What was made simpler, in order."""
+    """The simplifications, in order."""
     tried: int
     """Candidates that were run."""
 
@@ -143,7 +143,7 @@ class _Judge:
 
 
 def _own_values(tree: Tree, file: Tree, settings: tuple[str, ...]) -> Iterator[_Candidate]:
-    """Move settings back to what the file says."""
+    """Move settings back to the file's values."""
     for setting in settings:
         keys, _ = split(setting)
         before, now = get(file, keys), get(tree, keys)
@@ -164,7 +164,7 @@ def _dropped(tree: Tree, _file: Tree, _settings: tuple[str, ...]) -> Iterator[_C
 
 
 def _fewer(tree: Tree, _file: Tree, _settings: tuple[str, ...]) -> Iterator[_Candidate]:
-    """Take fewer of what has a count."""
+    """Reduce counts."""
     for way, value in leaves(tree):
         if way[-1] == "count" and isinstance(value, int) and value > 1:
             for fewer in dict.fromkeys((1, value // 2, value - 1)):
@@ -172,7 +172,7 @@ def _fewer(tree: Tree, _file: Tree, _settings: tuple[str, ...]) -> Iterator[_Can
 
 
 def _rounded(tree: Tree, _file: Tree, settings: tuple[str, ...]) -> Iterator[_Candidate]:
-    """Make what was searched a round number."""
+    """Round the searched settings."""
     for setting in settings:
         keys, _ = split(setting)
         way, value = _way(tree, keys), get(tree, keys)

@@ -176,7 +176,7 @@ def _pacing(word: Placed, file: File) -> int:
 
 
 def settings(stream: Stream, side: str) -> dict[str, Any]:
-    """Return a stream as a ``[[flow]]`` of ours, without what the set-up says of it."""
+    """Return a stream as a ``[[flow]]`` of ours, without the settings from the set-up."""
     flow: dict[str, Any] = {"name": stream.name}
     group, dash, _ = stream.name.rpartition("-")
     if dash:

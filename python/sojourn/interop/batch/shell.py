@@ -1,4 +1,4 @@
-r"""What the shell makes of a command: words, one level of quotes taken off.
+r"""A command as the shell reads it: words, with one level of quotes removed.
 
 A batch's commands go to ``sh -c``; the harness joins its arguments and has the shell read them a second time, then
 reads each hook a third time. So ``\"qdisc right root fq\; …\"`` is one argument of two hooks at the second reading, and

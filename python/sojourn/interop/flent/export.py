@@ -190,7 +190,7 @@ def _metadata(run: Run, layout: Layout, filename: str, clock: _Clock) -> dict[st
             series: {"UNITS": units[name], "IDX": i, "SOJOURN_FLOW": name}
             for i, (name, series) in enumerate(layout.names.items())
         },
-        # So that it comes back as what it was.
+        # So that an import restores it.
         "SOJOURN": {
             "label": run.label,
             "engine": run.engine,

@@ -80,7 +80,7 @@ class Layout:
     uploads: Sequence[str]
     downloads: Sequence[str]
     ways: Mapping[str, Way]
-    """What is an upload: by our direction."""
+    """Upload or download, by our direction."""
 
     @classmethod
     def of(cls, scenario: Scenario, down: Way = "download") -> "Layout":

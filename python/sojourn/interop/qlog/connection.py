@@ -182,7 +182,7 @@ class Connection:
         return rates
 
     def gauges(self) -> dict[str, float]:
-        """Return what else is known now, by name."""
+        """Return the other known numbers of now, by name."""
         found: dict[str, float] = {}
         found |= {name: self._numbers[name] for name in ("min_rtt_s", "pto_count") if name in self._numbers}
         if self._counts["packets_sent"]:

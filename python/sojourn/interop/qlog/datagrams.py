@@ -83,7 +83,7 @@ def datagrams(path: Path, number: int) -> Iterator[Datagram]:
 
 
 def _udp(frame: bytes) -> tuple[tuple[int, int], int, int, bytes] | None:
-    """Return the ports, the ECN field, the length and what was kept of a frame's UDP payload; None if it has none."""
+    """Return the ports, the ECN field, the length and the captured part of a frame's UDP payload; None without UDP."""
     kind = frame[12:14]
     if kind == b"\x08\x00" and len(frame) >= _LEAST_IPV4:
         start, ecn, protocol = _IP + (frame[_IP] & 15) * 4, frame[15] & 3, frame[23]

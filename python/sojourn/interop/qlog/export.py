@@ -116,7 +116,7 @@ def _vantage(flow: Flow) -> str:
 
 
 def _safe(name: str) -> str:
-    """Return a name without what a file system may not like."""
+    """Return a name without characters that a file system may refuse."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)
 
 

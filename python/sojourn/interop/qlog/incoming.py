@@ -41,7 +41,7 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class _Own:
-    """What a file that Sojourn wrote says of its flow."""
+    """The flow of a file that Sojourn wrote."""
 
     flow: str
     direction: str
@@ -53,7 +53,7 @@ class _Own:
 
 @dataclass(frozen=True)
 class _Flow:
-    """A trace as a flow: its rows, and what else is known."""
+    """A trace as a flow: its rows, and its other data."""
 
     name: str
     trace: Trace

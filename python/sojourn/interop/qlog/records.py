@@ -22,7 +22,7 @@ from sojourn.errors import DataFileError
 from sojourn.interop.packed import read_file, unpacked
 
 MOST_BYTES: Final = 512 << 20
-"""Of a file, and of what it is unpacked to: minutes at 100 Mbit/s, every packet logged with its frames."""
+"""Of a file, packed and unpacked: minutes at 100 Mbit/s, every packet logged with its frames."""
 
 _BUDGET: Final = "split it, or log less: the events of recovery alone are enough for windows and RTTs"
 
@@ -48,13 +48,13 @@ class Event:
 
 @dataclass(frozen=True)
 class Trace:
-    """What one end of one connection logged."""
+    """The log of one end of one connection."""
 
     title: str
     vantage: str
     """``client``, ``server``, ``network`` or ``unknown``."""
     program: str
-    """What the trace or its vantage point calls itself; may be empty."""
+    """The name that the trace or its vantage point has; may be empty."""
     group: str
     """Which connection; may be empty."""
     microseconds: bool
@@ -71,10 +71,10 @@ class QlogFile:
     path: Path
     digest: str
     version: str
-    """What it says of its format."""
+    """The version of its format, as the file has it."""
     traces: Sequence[Trace]
     left_out: Sequence[str]
-    """What could not be taken, a sentence each."""
+    """Contents that could not be read, a phrase each."""
 
 
 def is_qlog(path: Path) -> bool:
@@ -86,7 +86,7 @@ def read(path: Path) -> QlogFile:
     """Read a file.
 
     Raises:
-        DataFileError: saying what is wrong with it.
+        DataFileError: naming the error.
     """
     content = read_file(path, MOST_BYTES, kind=_KIND, too_large=_BUDGET)
     plain, cut = unpacked(path, content, MOST_BYTES, too_large=_BUDGET, cut=True)

@@ -33,7 +33,7 @@ class NotQuicError(Exception):
 
 
 class _CutError(Exception):
-    """What comes next was not kept."""
+    """The next bytes were not captured."""
 
 
 @dataclass(slots=True)
@@ -90,7 +90,7 @@ class _Bytes:
         return taken
 
     def until(self, end: int) -> "_Bytes":
-        """Return what is to come, up to there."""
+        """Return the remaining bytes, up to there."""
         rest = _Bytes(self._kept[:end], end)
         rest.at = self.at
         return rest

@@ -26,10 +26,10 @@ class HeatChart:
     below: str
     side: str
     colour: str
-    """What the colour tells, with the unit."""
+    """The title of the colours, with the unit."""
     shows: str
     ends: tuple[float, float] | None = None
-    """What the colours begin and end at; the least and the greatest value if they are not known."""
+    """The ends of the colours (default: the least and the greatest value)."""
     logarithmic: bool = False
 
     @property

@@ -1,7 +1,7 @@
 """A picture's numbers: a page's script reads values from them, zooms and draws again.
 
-They are read off the finished figure, whatever kind it is: where its axes are, what they span, and every line in the
-coordinates of its data. A chart says by an artist's label what it is called, and by its ``gid`` which part it plays
+They are read off the finished figure, whatever kind it is: the places and spans of its axes, and every line in the
+coordinates of its data. An artist's label is its name in the page, and its ``gid`` is the part that it plays
 (:data:`ROLES`); a line that is not visible is in no picture, and its numbers are here all the same.
 
 Values have eleven binary digits, which is about three decimal ones: a picture shows no more, and half the size counts
@@ -34,13 +34,13 @@ RANGE: Final = "range"
 EVENT: Final = "event"
 
 ROLES: Final = frozenset({LOW, HIGH, SEED})
-"""What a line's ``gid`` may say: the lower or the upper end of a band around the line of the same label, or another
+"""The values of a line's ``gid``: the lower or the upper end of a band around the line of the same label, or another
 seed's line. An area with the ``gid`` :data:`RANGE` is a band between such lines; a text with :data:`EVENT` marks a
 time."""
 
 _POINTS: Final = 72
 _MOST: Final = 60_000.0
-"""What the greatest value of an array is scaled to: sixteen bits of floating point hold 65 504."""
+"""The greatest value of a scaled array: sixteen bits of floating point hold 65 504."""
 
 
 class _Arrays:
@@ -169,7 +169,7 @@ def _ends(patch: "Patch") -> list[float]:
 
 
 def _notes(axes: "Axes") -> list[list[object]]:
-    """Return what is written at a time, with the time."""
+    """Return the texts at a time, with the time."""
     from matplotlib.text import Annotation  # noqa: PLC0415 - as in styled()
 
     return [
@@ -230,7 +230,7 @@ def _dashes(line: "Line2D") -> list[float]:
 
 
 def _named(label: object) -> str:
-    """Return what an artist is called; matplotlib calls those _child3 that have no name."""
+    """Return the name of an artist; matplotlib calls those without a name _child3."""
     text = str(label)
     return "" if text.startswith("_") else harmless(text)
 
@@ -247,5 +247,5 @@ def _span(ends: Sequence[float], scale: str) -> list[float]:
 
 
 def _short(value: float) -> float:
-    """Return a number with six digits; of what is drawn more are not seen."""
+    """Return a number with six digits; more are not visible."""
     return float(f"{value:.6g}") if math.isfinite(value) else 0.0

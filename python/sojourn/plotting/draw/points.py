@@ -22,7 +22,7 @@ class Point:
     """A value over the seeds of a cell."""
 
     row: str
-    """What the vertical axis of its row of panels shows."""
+    """The title of the vertical axis of its row of panels."""
     panel: str
     colour: str
     """The label that its colour tells."""
@@ -90,7 +90,7 @@ class PointChart:
 
     points: Sequence[Point]
     below: str
-    """What the horizontal axis shows."""
+    """The title of the horizontal axis."""
     shows: str
     ticks: Sequence[str] = ()
     """The labels along the horizontal axis, at 0, 1, 2, …; numbers are there if it is empty."""

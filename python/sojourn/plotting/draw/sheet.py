@@ -1,7 +1,7 @@
-"""What is drawn, before it has a size or a format: charts below one another, each under a heading and its keys.
+"""A drawing before it has a size or a format: charts below one another, each under a heading and its keys.
 
 A chart is data and a way to paint them into a part of a figure. The sheet lays charts out and is the only one that
-writes names of lines: above their chart, from the left, on as many rows as they need, so that no legend ever lies over
+writes names of lines: above their chart, from the left, on as many rows as they need, so that no legend ever covers
 a title or over data.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
 FORMATS: Final = ("svg", "pdf", "png")
-"""What a sheet can be written as."""
+"""The formats of a written sheet."""
 
 _POINTS: Final = 72
 _ROW: Final = 0.19
@@ -47,7 +47,7 @@ class Chart(Protocol):
 
     @property
     def shows(self) -> str:
-        """What is seen, for those who do not see it."""
+        """A description for readers who do not see it."""
         ...
 
     def paint(self, figure: "FigureBase") -> None:
@@ -57,7 +57,7 @@ class Chart(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A name and how what it names looks."""
+    """A name, and the look of its line or mark."""
 
     name: str
     colour: str = INK

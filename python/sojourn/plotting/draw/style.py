@@ -14,7 +14,7 @@ FAINT: Final = "#020202"
 """Of grids on a page, replaced likewise."""
 
 QUEUE: Final = "#6f7780"
-"""Of what is a queue's and no flow's."""
+"""The colour of queues, which no flow has."""
 
 WIDTH: Final = 7.3
 """Of a figure, inches: the full width of a page's frame."""

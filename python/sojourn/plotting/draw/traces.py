@@ -48,7 +48,7 @@ class Line:
     """Written at the axes themselves; empty where the heading names it."""
     dashed: bool = False
     told: str = ""
-    """Its name next to values in a page, where the heading names it in print."""
+    """Its name next to its values in a page, where the heading names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Strip:
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What is drawn of a cell."""
+    """The drawing of a cell."""
 
     shows: str
     strips: Sequence[Strip]

@@ -75,7 +75,7 @@ class Measured:
         return self.there if 1 < len(self.there) < FEW else []
 
     def drawn(self, statistic: str) -> float:
-        """Return what a figure shows of the seeds, by :data:`STATISTIC`: one far out moves a mean of three."""
+        """Return the value over the seeds for a figure, by :data:`STATISTIC`: one far out moves a mean of three."""
         if statistic == "median" or (not statistic and self.dots):
             return median(self.there) if self.there else math.nan
         return self.spread.mean
@@ -129,7 +129,7 @@ def measured_each(cells: Sequence[Cell], options: Options, kind: str) -> list[li
 
 
 def of_means_said(cells: Sequence[Cell], metrics: Iterable[str]) -> str:
-    """Return what a caption adds about metrics that look at means and not at packets; empty if none does."""
+    """Return a caption's note on metrics that look at means and not at packets; empty if none does."""
     return "".join(f" {said}." for metric in metrics if (said := naming.of_means(metric, interval_of(cells))))
 
 
@@ -187,7 +187,7 @@ class Roles:
 
     @classmethod
     def of(cls, labels: Sequence[Mapping[str, str]], options: Mapping[str, str], taken: Sequence[str] = ()) -> "Roles":
-        """Return what goes where.
+        """Return the roles of the axes.
 
         Args:
             labels: by axis, of everything that is drawn.
@@ -318,7 +318,7 @@ _READERS: Final = (
     ("ms", 1e3, _core.parse_span),
     ("Mbit/s", 1e-6, _core.parse_rate),
 )
-"""Unit, what a number in base units is multiplied by, and who reads labels of that kind."""
+"""Unit, factor of a number in base units, and the parser of labels of that kind."""
 
 
 def rows_of(found: Iterable[Measured]) -> pl.DataFrame:

@@ -60,5 +60,5 @@ def band_table(bands: Iterable[tuple[str, str, Band]], labels: Mapping[str, str]
 
 
 def shaded(window: tuple[float, float] | None) -> str:
-    """Return what the shade is, for captions; nothing if there is none."""
+    """Return words about the shade, for captions; nothing if there is none."""
     return f" Shaded: the measuring window, {window[0]:.4g} s to {window[1]:.4g} s." if window else ""

@@ -31,7 +31,7 @@ class Asked:
     peak: str = ""
     """Another metric, drawn as a mark above the bar; empty for none."""
     scale: float = 1.0
-    """What the metrics are multiplied by."""
+    """The factor of the metrics."""
 
 
 def barred(
@@ -62,13 +62,13 @@ def barred(
 
 
 def by_series(bars: Sequence[Bar]) -> list[Bar]:
-    """Return the bars in the order of their series, which each group then has too; what stands for nothing first."""
+    """Return the bars in the order of their series, which each group then has too; empty ones first."""
     order = ordered(bar.series for bar in bars)
     return sorted(bars, key=lambda bar: order.index(bar.series))
 
 
 def ranges_said(bars: Sequence[Bar]) -> str:
-    """Return what the thin lines are, where there are any."""
+    """Return words about the thin lines, where there are any."""
     return "; the thin lines span the seeds." if any(bar.high > bar.low for bar in bars) else "."
 
 

@@ -56,7 +56,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
 
 def _side(quantity: str, *, tail: bool) -> str:
-    """Return what the vertical axis says: fractions of what."""
+    """Return the title of the vertical axis: fractions of flows, segments, packets or samples."""
     things = {
         "completion_time": "flows",
         "segment_bitrate": "segments",

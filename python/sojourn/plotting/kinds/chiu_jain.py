@@ -45,7 +45,7 @@ class _Plane:
     y: Sequence[float]
     names: tuple[str, str]
     link: float | None
-    """What the bottleneck carries, Mbit/s, if that is known."""
+    """The rate of the bottleneck, Mbit/s, if it is known."""
     axis: Axis
     shows: str
 

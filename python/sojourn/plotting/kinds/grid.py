@@ -59,7 +59,7 @@ class Grid:
 
     @property
     def below(self) -> str:
-        """What the horizontal axis shows."""
+        """The title of the horizontal axis."""
         return f"{self.x} ({_UNITS.get(self.unit, self.unit)})" if self.unit else self.x
 
     def place(self, cell: Cell) -> tuple[str, str, str]:

@@ -99,7 +99,7 @@ def _value(run: Run, harmed: str, window: str) -> float:
 
 
 def _harmed(cells: Sequence[Cell], options: Options) -> str:
-    """Return what is harmed; it is one thing in all cells."""
+    """Return the harmed metric; it is the same in all cells."""
     first = list(dict.fromkeys(parties(cell.scenario)[0].name for cell in cells))
     if "{flow}" in options["value"] and len(first) > 1:
         raise UsageError(

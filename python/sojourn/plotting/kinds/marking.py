@@ -31,7 +31,7 @@ _NAMES: Final = {
     "fraction_native": ("L native", True),
     "prob": ("probability", False),
 }
-"""What a controller's number is called, and whether its line is dashed."""
+"""The names of a controller's numbers, and whether their lines are dashed."""
 
 _MARKED: Final = "Marked (%)"
 
@@ -81,7 +81,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
 
 def _queue(cells: Sequence[Cell]) -> str:
-    """Return what the bottleneck of these cells is called, in words."""
+    """Return the name of these cells' bottleneck, in words."""
     mains = [(cell, queues.bottleneck(cell.scenario)) for cell in cells]
     names = {queues.names(cell.scenario, [main])[0] for cell, main in mains if main}
     return f"{names.pop()} queue".strip() if len(names) == 1 else "queue"

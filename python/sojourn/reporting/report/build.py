@@ -91,7 +91,7 @@ class ScenarioView:
     """The cell that it is drawn of; empty where there is only one."""
     axes: str
     drawn: str
-    """What the panels show, or why there are none."""
+    """The caption of the panels, or why there are none."""
     hidden: str
     """Why some cells have no panel, and the option that draws them; empty if each has one."""
     checks: Sequence[Tally]
@@ -121,9 +121,9 @@ class Report:
     scenarios: Sequence[ScenarioView]
     commands: Sequence[str]
     warnings: Sequence[str]
-    """What the experiments say that is legal and may not be what was meant."""
+    """Legal settings of the experiments that may be unintended."""
     remarks: Sequence[SharedRemark]
-    """What the results say that their numbers hide."""
+    """Facts that the numbers of the results hide."""
     made_by: str
     several: bool
     """Whether a cell has several seeds."""
@@ -340,7 +340,7 @@ def _cell(
 
 
 def _verdicts(found: Sequence[Cell]) -> list[ClaimVerdict]:
-    """Return what came of the claims on the scenarios of these cells."""
+    """Return the verdicts on the claims about the scenarios of these cells."""
     here = {cell.experiment for cell in found}
     asked = [claim for claim in claims.registry() if not here.isdisjoint(claim.experiments)]
     runs = [run for cell in found for run in cell.runs if run.scenario.experiment in _experiments(asked)]

@@ -28,7 +28,7 @@ _IMAGE: Final = re.compile(r'<p><img src="(?P<src>[^"]+)" alt="(?P<alt>[^"]*)"\s
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What was written."""
+    """The written files."""
 
     html: Path
     markdown: Path
@@ -124,7 +124,7 @@ _MISTAKES: Final = (
     TypeError,
     ValueError,
 )
-"""What a template's own expressions can raise."""
+"""Exceptions of a template's own expressions."""
 
 
 def _place(error: BaseException, template: Path) -> tuple[Path, int | None]:

@@ -1,4 +1,4 @@
-"""Runs that are made elsewhere: by processes of this machine, by Dask's workers, by Slurm, by what a user brings.
+"""Runs that are made elsewhere: by processes of this machine, by Dask's workers, by Slurm, by a user's executor.
 
 A :class:`concurrent.futures.Executor` (PEP 3148), named by ``--on``, makes them. The word in front of the colon is its
 name, and it reads the rest itself: ``processes:4``, ``dask://HOST:8786``, ``slurm:PARTITION``. Other

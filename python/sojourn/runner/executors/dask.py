@@ -108,7 +108,7 @@ class Dask(Workers):
             )
 
     def ask(self, what: Callable[..., Any], *about: object) -> dict[str, Any]:
-        """Return what each worker answers, by its address: an exception where it cannot."""
+        """Return the answer of each worker by its address, or an exception."""
         found: dict[str, Any] = self._client.run(what, *about, on_error="return")
         return found
 
@@ -125,13 +125,13 @@ class Dask(Workers):
         return int(error.allowed_failures) + 1 if isinstance(error, KilledWorker) else 0
 
     def out_of_touch(self, error: BaseException) -> bool:
-        """Return whether the scheduler was restarted, or a worker lost with what it had finished."""
+        """Return whether the scheduler was restarted, or a worker lost with its finished batches."""
         from asyncio import CancelledError as Gone  # noqa: PLC0415
 
         return isinstance(error, (CancelledError, Gone, OSError, TimeoutError))
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Give up the batches under way."""
         self._client.close(timeout=2)
 
 

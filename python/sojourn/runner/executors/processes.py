@@ -14,7 +14,7 @@ class Processes(Workers):
     """A pool of processes."""
 
     def close(self) -> None:
-        """Give up what is under way; a run that has hours to go is not waited for."""
+        """Give up the batches under way, without waiting for long runs."""
         # There is no public way to end a pool's processes before Python 3.14.
         processes = list((getattr(self.executor, "_processes", None) or {}).values())
         super().close()

@@ -37,7 +37,7 @@ _GONE_S: Final = 30.0
 """How long a job must have been out of the queue before it is held for dead: a shared folder shows its files late."""
 
 _LONGEST_MIN: Final = 60
-"""What a job may take, minutes; Slurm ends it then."""
+"""The time limit of a job, minutes; Slurm ends it then."""
 
 
 class JobDied(RuntimeError):  # noqa: N818 - what happened, and not a fault of ours
