@@ -12,10 +12,12 @@ import pytest
 from sojourn import load, parse
 from sojourn.cli.parity import _place
 from sojourn.cli.run import run_keys
+from sojourn.core.run import Run
 from sojourn.core.store import Folder
 from sojourn.errors import UsageError
 from sojourn.evidence import parity, student
 from sojourn.evidence.parity import METRICS, Comparison, Pair, Verdict, estimate
+from sojourn.evidence.parity.columns import COMPARED, Row
 from sojourn.evidence.parity.equivalence import welch
 from sojourn.reporting.report.parity import write as write_page
 
@@ -183,15 +185,15 @@ def test_any_two_engines_are_named_in_all_that_is_written() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("sim", '"sim" is not two engines'),
-        ("sim,sim", '"sim,sim" is not two engines'),
-        ("sim,", '"sim," is not two engines'),
+        ("sim", '"sim" does not name two or more engines'),
+        ("sim,sim", '"sim,sim" does not name two or more engines'),
+        ("sim,", '"sim," does not name two or more engines'),
         ("sim,linus", 'there is no engine "linus"\n  help: did you mean "linux"?'),
     ],
 )
-def test_two_engines_are_asked_for_by_their_names(words: str, said: str) -> None:
+def test_engines_are_asked_for_by_their_names(words: str, said: str) -> None:
     with pytest.raises(UsageError) as raised:
-        parity.Engines.parse(words)
+        parity.engine_names(words)
     assert str(raised.value).startswith(said)
 
 
@@ -205,6 +207,61 @@ def test_the_page_names_the_engines_that_were_compared(tmp_path: Path) -> None:
     assert ">the live engine</text>" in text
     assert "<th>simulator</th><th>range</th><th>live engine</th>" in text
     assert "Linux" not in text
+
+
+def test_engines_on_a_wall_clock_are_not_compared_seed_by_seed() -> None:
+    assert parity.Engines("sim", "linux").paired
+    assert not parity.Engines("sim", "live").paired
+    together = Comparison(BY_KEY["sum"], "", by_seed([1.0, 2.0]), by_seed([2.0, 3.0]))
+    apart = Comparison(BY_KEY["sum"], "", by_seed([1.0, 2.0]), by_seed([2.0, 3.0]), paired=False)
+    assert together.estimate.error == 0
+    # Two variances of a half, each of two values.
+    assert apart.estimate.error == pytest.approx(math.sqrt(0.5))
+
+
+def test_three_engines_have_a_column_each() -> None:
+    ours = load_small()
+    far = load_small("hop.bottleneck.rtt=200ms")
+    found = parity.columns(["sim", "linux", "live"], [ours, ours, far])
+    assert [row.metric.key for row in found.rows] == ["share", "queue_delay_mean"] * 2
+    assert [engines.names for engines in found.engines] == [("sim", "linux"), ("sim", "live"), ("linux", "live")]
+    delays = [row for row in found.rows if row.metric.key == "queue_delay_mean"]
+    for row in delays:
+        first, second, third = row.values
+        assert first == second
+        assert abs(first.mean - third.mean) > row.comparisons[1].margin
+        assert row.agreement is not parity.Agreement.AGREE
+    assert not found.holds
+    assert parity.columns(["sim", "linux", "live"], [ours] * 3).holds
+    text = parity.columns_markdown(found)
+    assert "| cell | metric | simulator | Linux | live engine | largest difference | engines |" in text
+    assert "| simulator and Linux | share | 2 | 2 | 0 | +0.000 | +0.000 to +0.000 |" in text
+
+
+def test_what_lies_within_a_margin_agrees_and_scatter_does_not_differ() -> None:
+    share = next(metric for metric in COMPARED if metric.key == "share")
+
+    def row(theirs: list[float]) -> Row:
+        c = Comparison(share, "first", by_seed([0.5, 0.5, 0.5]), by_seed(theirs), paired=False)
+        return Row("a cell", share, [c.first, c.second], [c])
+
+    assert row([0.54, 0.53, 0.55]).agreement is parity.Agreement.AGREE
+    assert row([0.56, 0.57, 0.58]).agreement is parity.Agreement.DIFFER
+    # A mean of 0.57 that its scatter does not tell from 0.5.
+    assert row([0.45, 0.57, 0.69]).agreement is parity.Agreement.NOT_DECIDED
+
+
+def test_a_run_that_is_not_valid_does_not_count() -> None:
+    runs = load_small()
+    lost = [run for run in runs if run.seed == 1]
+    for run in lost:
+        run.__dict__["valid"] = False
+    assert {pair.seeds for pair in parity.compare(parity.both(runs, load_small()))} == {(1, 2)}
+    assert parity.columns(["sim", "live"], [load_small(), runs]).invalid == [0, len(lost)]
+
+
+def load_small(*settings: str) -> list[Run]:
+    return parse(SMALL, "small.toml", settings=list(settings)).run()
 
 
 SMALL = """

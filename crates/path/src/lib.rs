@@ -31,12 +31,14 @@ macro_rules! middleboxes {
 macro_rules! links {
     ($take:ident) => {
         $take! {
+            docsis: Docsis;
             slotted: Slotted;
         }
     };
 }
 
 mod delivery;
+pub mod docsis;
 mod element;
 mod elements;
 pub mod flow_limit;

@@ -22,15 +22,23 @@ pub enum Fate {
     Arrives(Time),
     /// It is lost on the way.
     Lost(Reason),
+    /// Only its first bytes have left. The link takes the rest, before any other packet, when it is ready again ([`Link::resume`]).
+    Cut,
 }
 
 /// When a link sends.
 pub trait Link: CloneLink + Debug + Send {
-    /// When it takes the next packet: `now`, or later. `waiting` counts the packets of the discipline, at least one.
+    /// When it takes the next packet, or the rest of one: `now`, or later. `waiting` counts the packets of the discipline, at least one
+    /// unless the link has cut a packet.
     fn ready(&mut self, now: Time, waiting: Backlog) -> Time;
 
     /// Takes a packet of `bytes`, Ethernet header included; `left` counts the packets that the discipline still holds.
     fn take(&mut self, now: Time, bytes: u32, left: Backlog) -> Fate;
+
+    /// Takes the rest of the packet that it has cut.
+    fn resume(&mut self, now: Time) -> Fate {
+        Fate::Arrives(now)
+    }
 
     /// Sets its rate, for an event that sets one; false if it has none.
     fn set_rate(&mut self, _rate: Rate) -> bool {
@@ -77,6 +85,8 @@ pub trait NamedLink: Link + Sized + 'static {
 #[derive(Clone, Debug)]
 pub struct OnLink<P> {
     link: Box<dyn Link>,
+    /// A packet that the link has cut, and how it waited.
+    cut: Option<(Sojourn, P)>,
     /// When each is at the other end, and how it waited.
     on_way: VecDeque<(Time, Sojourn, P)>,
 }
@@ -94,7 +104,7 @@ pub(crate) trait Queue<P> {
 impl<P: Packet> OnLink<P> {
     /// The link without packets.
     pub fn new(link: Box<dyn Link>) -> Self {
-        Self { link, on_way: VecDeque::new() }
+        Self { link, cut: None, on_way: VecDeque::new() }
     }
 
     /// The packet that arrives now.
@@ -110,7 +120,7 @@ impl<P: Packet> OnLink<P> {
         let mut wake = Time::NEVER;
         loop {
             let waiting = queue.backlog();
-            if waiting.packets == 0 {
+            if waiting.packets == 0 && self.cut.is_none() {
                 break;
             }
             let at = self.link.ready(now, waiting);
@@ -118,15 +128,15 @@ impl<P: Packet> OnLink<P> {
                 wake = at;
                 break;
             }
+            if let Some((sojourn, packet)) = self.cut.take() {
+                let fate = self.link.resume(now);
+                self.put(now, packet, sojourn, fate, queue);
+                continue;
+            }
             match queue.dequeue(now) {
                 Dequeued::Packet((packet, sojourn)) => {
-                    match self.link.take(now, packet.wire_len(), queue.backlog()) {
-                        Fate::Arrives(at) => {
-                            let at = at.max(self.on_way.back().map_or(now, |last| last.0));
-                            self.on_way.push_back((at, sojourn, packet));
-                        }
-                        Fate::Lost(reason) => queue.lost(now, packet, reason),
-                    }
+                    let fate = self.link.take(now, packet.wire_len(), queue.backlog());
+                    self.put(now, packet, sojourn, fate, queue);
                 }
                 Dequeued::Wait(at) => {
                     wake = at;
@@ -141,15 +151,28 @@ impl<P: Packet> OnLink<P> {
         }
     }
 
+    /// Puts a packet where the link says.
+    fn put(&mut self, now: Time, packet: P, sojourn: Sojourn, fate: Fate, queue: &mut impl Queue<P>) {
+        match fate {
+            Fate::Arrives(at) => {
+                let at = at.max(self.on_way.back().map_or(now, |last| last.0));
+                self.on_way.push_back((at, sojourn, packet));
+            }
+            Fate::Lost(reason) => queue.lost(now, packet, reason),
+            Fate::Cut => self.cut = Some((sojourn, packet)),
+        }
+    }
+
     pub(crate) fn set_rate(&mut self, rate: Rate) -> bool {
         self.link.set_rate(rate)
     }
 
     pub(crate) fn held(&self) -> impl Iterator<Item = &P> {
-        self.on_way.iter().map(|(.., packet)| packet)
+        self.on_way.iter().map(|(.., packet)| packet).chain(self.cut.iter().map(|(_, packet)| packet))
     }
 
     pub(crate) fn into_held(self) -> impl Iterator<Item = P> {
-        self.on_way.into_iter().map(|(.., packet)| packet)
+        let cut = self.cut.into_iter().map(|(_, packet)| packet);
+        self.on_way.into_iter().map(|(.., packet)| packet).chain(cut)
     }
 }

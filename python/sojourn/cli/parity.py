@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,9 @@ from sojourn.cli import complete
 from sojourn.cli.options import AsJson, Only, Quiet, Verbose
 
 if TYPE_CHECKING:
+    from sojourn.core.run import Run
     from sojourn.evidence.parity import Divided, Line, Pair
+    from sojourn.evidence.parity.columns import Columns
     from sojourn.runner import Campaign
 
 
@@ -54,9 +57,9 @@ def parity(
     engines: Annotated[
         str,
         typer.Option(
-            metavar="A,B",
-            help="The two engines; differences are A minus B. With your own kernel: [b]sim,linux:NAME[/b], or two "
-            "kernels: [b]linux,linux:NAME[/b].",
+            metavar="A,B[,C]",
+            help="The engines; differences are A minus B. With your own kernel: [b]sim,linux:NAME[/b], or two "
+            "kernels: [b]linux,linux:NAME[/b]. Three engines get one table with a column for each.",
         ),
     ] = "sim,linux",
     parts: Annotated[
@@ -77,25 +80,24 @@ def parity(
 ) -> None:
     """Run experiments on two engines (default: simulator and Linux), and show the differences.
 
-    The page DIR/parity.html has both engines' runs of every cell on the same axes. --parts has no page.
+    The page DIR/parity.html has both engines' runs of every cell on the same axes. --parts and three engines have no
+    page.
 
-    Exits with status 0 if the engines are equivalent in nine of ten of the cells where shares, sums and mean queue
-    delays are decided, and half of the cells are; else with 1.
+    Exits with status 0 if two engines are equivalent in nine of ten of the cells where shares, sums and mean queue
+    delays are decided, and half of the cells are; three engines if shares (0.05) and mean queue delays (10 % or
+    0.3 ms) agree in nine of ten cells. Otherwise exits with 1.
 
     docs/howto/which-check.md compares checks, compare, claims, validate and parity.
     """
     from sojourn import runner
     from sojourn.cli.progress import interruptible, watching_to_the_end
     from sojourn.cli.run import run_keys
-    from sojourn.cli.screen import print_json, say
-    from sojourn.core.store.atomic import write_file
     from sojourn.evidence import parity
-    from sojourn.reporting.report import parity as pictures
 
     del quiet, verbose
     campaigns: list[Campaign] = []
-    pair = parity.Engines.parse(engines)
-    for engine in [pair.second] if parts else pair.names:
+    names = parity.engine_names(engines)
+    for engine in names[1:2] if parts else names:
         keys = run_keys(what, engine=engine, seeds=seeds, settings=settings or [], only=only, yes=False)
         campaign = runner.Campaign(
             keys=keys if sample is None else parity.sample(keys, sample, sample_seed),
@@ -111,31 +113,77 @@ def parity(
     for campaign in campaigns:
         with interruptible(campaign):
             runs.append(campaign.run(watching_to_the_end(f"{campaign.engine}: ")))
+    shown = _Shown(output, markdown, as_json=as_json, cells=cells, threads=threads or runner.cores())
     if parts:
-        divided = parity.divide(runs[0])
-        if markdown is not None:
-            write_file(markdown, parity.divided_markdown(divided).encode())
-        if as_json:
-            print_json(parity.divided_json(divided))
-        else:
-            _show_parts(divided, cells=cells)
-        if not all(parity.holds(lines) for lines in parity.lines_of(divided).values()):
-            raise typer.Exit(1)
-        return
-    both_cells = parity.both(*runs)
-    pairs = parity.compare(both_cells, pair)
+        holds = _report_parts(runs[0], shown)
+    elif len(names) > 2:  # noqa: PLR2004 - more than a pair
+        holds = _report_columns(names, runs, shown)
+    else:
+        holds = _report_pair(names, runs, shown)
+    if not holds:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Where the answer goes, and how much of it."""
+
+    output: Path
+    markdown: Path | None
+    as_json: bool
+    cells: bool
+    threads: int
+
+    def write(self, markdown: str) -> None:
+        from sojourn.core.store.atomic import write_file
+
+        if self.markdown is not None:
+            write_file(self.markdown, markdown.encode())
+
+
+def _report_pair(names: Sequence[str], runs: Sequence[Sequence["Run"]], shown: _Shown) -> bool:
+    from sojourn.cli.screen import print_json, say
+    from sojourn.evidence import parity
+    from sojourn.reporting.report import parity as pictures
+
+    both = parity.both(*runs)
+    pairs = parity.compare(both, parity.Engines(*names))
     lines = parity.summary(pairs)
-    if markdown is not None:
-        write_file(markdown, parity.markdown(pairs, lines).encode())
-    page = output / "parity.html"
-    pictures.write(page, both_cells, pairs, processes=threads or runner.cores())
+    shown.write(parity.markdown(pairs, lines))
+    page = shown.output / "parity.html"
+    pictures.write(page, both, pairs, processes=shown.threads)
     say(f"both engines' runs, overlaid: {page}")
-    if as_json:
+    if shown.as_json:
         print_json(parity.as_json(pairs, lines))
     else:
-        _show(pairs, lines, cells=cells)
-    if not parity.holds(lines):
-        raise typer.Exit(1)
+        _show(pairs, lines, cells=shown.cells)
+    return parity.holds(lines)
+
+
+def _report_columns(names: Sequence[str], runs: Sequence[Sequence["Run"]], shown: _Shown) -> bool:
+    from sojourn.cli.screen import print_json
+    from sojourn.evidence import parity
+
+    found = parity.columns(names, runs)
+    shown.write(parity.columns_markdown(found))
+    if shown.as_json:
+        print_json(parity.columns_json(found))
+    else:
+        _show_columns(found, cells=shown.cells)
+    return found.holds
+
+
+def _report_parts(runs: Sequence["Run"], shown: _Shown) -> bool:
+    from sojourn.cli.screen import print_json
+    from sojourn.evidence import parity
+
+    divided = parity.divide(runs)
+    shown.write(parity.divided_markdown(divided))
+    if shown.as_json:
+        print_json(parity.divided_json(divided))
+    else:
+        _show_parts(divided, cells=shown.cells)
+    return all(parity.holds(lines) for lines in parity.lines_of(divided).values())
 
 
 def _place(output: Path, engine: str) -> Path:
@@ -172,6 +220,24 @@ def _show(pairs: Sequence["Pair"], lines: Sequence["Line"], *, cells: bool) -> N
             f"and equivalent in {ENOUGH:.0%} of those"
         )
     )
+
+
+def _show_columns(found: "Columns", *, cells: bool) -> None:
+    from rich.text import Text
+
+    from sojourn.cli.grid import print_table
+    from sojourn.cli.screen import out
+    from sojourn.evidence.parity import PAIR_HEADS, Agreement, column_heads, column_rows, pair_rows
+
+    print_table(list(PAIR_HEADS), pair_rows(found), right=range(2, 5), prose=(0,))
+    if cells:
+        print_table(column_heads(found.names), column_rows(found), prose=(0, 1))
+    for key in dict.fromkeys(row.metric.key for row in found.rows):
+        agree, differ = (found.count(key, which) for which in (Agreement.AGREE, Agreement.DIFFER))
+        out().print(Text(f"{key}: all engines agree in {agree} of {found.count(key)} cells and differ in {differ}"))
+    for name, count in zip(found.names, found.invalid, strict=True):
+        if count:
+            out().print(Text(f"{count} runs on {name} are not valid and do not count (docs/live.md)"))
 
 
 def _show_parts(divided: Sequence["Divided"], *, cells: bool) -> None:

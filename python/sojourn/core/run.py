@@ -323,6 +323,14 @@ class Run:
             raise AttributeError(_core.renamed_table(name) or f"a run has no {name!r}", name=name, obj=self)
 
     @cached_property
+    def valid(self) -> bool:
+        """Whether its numbers can carry a verdict: a run in real time may have lost its machine (docs/live.md)."""
+        if "totals" not in self.tables:
+            return True
+        (values,) = self.rows("totals", "value", only={"subject": "live", "name": "valid"})
+        return 0.0 not in values
+
+    @cached_property
     def totals(self) -> "pl.DataFrame":
         """Counters at the end of the run."""
         return self.table("totals")

@@ -1,9 +1,21 @@
-"""Parity: the same runs on two engines, and where the engines differ (:mod:`~sojourn.evidence.parity.pairs`).
+"""Parity: the same runs on several engines, and where the engines differ.
+
+:mod:`~sojourn.evidence.parity.pairs` compares two, :mod:`~sojourn.evidence.parity.columns` three or more.
 
 What counts as different is :mod:`~sojourn.evidence.parity.equivalence`'s business.
 """
 
-from sojourn.evidence.parity.engines import USUAL, Engines
+from sojourn.evidence.parity.columns import (
+    PAIR_HEADS,
+    Agreement,
+    column_heads,
+    column_rows,
+    columns,
+    columns_json,
+    columns_markdown,
+    pair_rows,
+)
+from sojourn.evidence.parity.engines import USUAL, Engines, engine_names
 from sojourn.evidence.parity.equivalence import Estimate, Verdict, estimate
 from sojourn.evidence.parity.pairs import (
     DECIDED,
@@ -47,8 +59,10 @@ __all__ = [
     "HEADINGS",
     "HEADLINES",
     "METRICS",
+    "PAIR_HEADS",
     "USUAL",
     "WAYS",
+    "Agreement",
     "Comparison",
     "Divided",
     "Division",
@@ -63,17 +77,24 @@ __all__ = [
     "as_json",
     "both",
     "cells_of",
+    "column_heads",
+    "column_rows",
+    "columns",
+    "columns_json",
+    "columns_markdown",
     "compare",
     "difference",
     "divide",
     "divided_json",
     "divided_markdown",
     "divided_rows",
+    "engine_names",
     "estimate",
     "holds",
     "lines_of",
     "markdown",
     "named",
+    "pair_rows",
     "sample",
     "summary",
 ]

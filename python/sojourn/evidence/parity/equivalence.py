@@ -1,11 +1,11 @@
 """Whether two engines' means are the same, but for a margin: two one-sided tests (Schuirmann 1987).
 
-Each engine has a value for each seed. Where both have the same seeds the values are paired: the same seed gives both
-the same start times and a jitter of the same size, and the differences seed by seed have the interval of a mean.
-Otherwise the interval is Welch's. The engines are *equivalent* where the 90 % interval of the difference is within
-the margin, which is both one-sided tests at 5 %. They are *different* where the 95 % interval does not contain zero and
-they are not equivalent. Else nothing is *decided*: more seeds may tell. That two ranges overlap says nothing, for
-ranges widen with the number of seeds.
+Each engine has a value for each seed. If both engines are deterministic and have the same seeds, the values are paired:
+one seed gives both the same start times and a jitter of the same size, and the differences seed by seed have the
+interval of a mean. Otherwise the interval is Welch's. The engines are *equivalent* if the 90 % interval of the
+difference is within the margin, which is both one-sided tests at 5 %. They are *different* if the 95 % interval
+excludes zero and they are not equivalent. Otherwise nothing is *decided*, and more seeds may decide. Overlapping ranges
+prove nothing, because ranges widen with the number of seeds.
 """
 
 import enum
@@ -66,14 +66,15 @@ class Estimate:
         return Verdict.DIFFERENT if self.significant else Verdict.NOT_DECIDED
 
 
-def estimate(first: Mapping[int, float], second: Mapping[int, float]) -> Estimate:
+def estimate(first: Mapping[int, float], second: Mapping[int, float], *, paired: bool = True) -> Estimate:
     """Return the difference of two means, the first less the second.
 
     Args:
         first: one engine's values by seed.
         second: the other's.
+        paired: whether one seed means the same to both engines.
     """
-    if first.keys() == second.keys():
+    if paired and first.keys() == second.keys():
         return mean_of([first[seed] - second[seed] for seed in first])
     return welch(list(first.values()), list(second.values()))
 

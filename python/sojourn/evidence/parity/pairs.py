@@ -76,6 +76,8 @@ class Comparison:
     """The first engine's values by seed; NaN where a run has none."""
     theirs: Mapping[int, float]
     """The second engine's."""
+    paired: bool = True
+    """Whether one seed means the same to both engines."""
 
     @cached_property
     def first(self) -> Spread:
@@ -90,7 +92,7 @@ class Comparison:
     @cached_property
     def estimate(self) -> Estimate:
         """The difference of the means, the first less the second."""
-        return estimate(_there(self.ours), _there(self.theirs))
+        return estimate(_there(self.ours), _there(self.theirs), paired=self.paired)
 
     @property
     def difference(self) -> float:
@@ -145,22 +147,25 @@ class Pair:
 
 
 def both(first: Iterable[Run], second: Iterable[Run]) -> list[tuple[Cell, Cell]]:
-    """Return every cell that both engines ran."""
-    return paired(group(first), group(second))
+    """Return every cell that both engines ran. Runs that are not valid do not count."""
+    ours, theirs = (group(run for run in runs if run.valid) for runs in (first, second))
+    return paired(ours, theirs)
 
 
-def compare(cells: Iterable[tuple[Cell, Cell]], engines: Engines = USUAL) -> list[Pair]:
+def compare(
+    cells: Iterable[tuple[Cell, Cell]], engines: Engines = USUAL, metrics: Sequence[Metric] = METRICS
+) -> list[Pair]:
     """Compare two engines in each of these cells."""
-    return [_pair(cell, other, engines) for cell, other in cells]
+    return [_pair(cell, other, engines, metrics) for cell, other in cells]
 
 
-def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
+def _pair(cell: Cell, other: Cell, engines: Engines, metrics: Sequence[Metric]) -> Pair:
     scenario = cell.scenario
     bottleneck = scenario.bottleneck
     flows = [flow["name"] for flow in scenario.loads]
     asked = [
         (metric, flow)
-        for metric in METRICS
+        for metric in metrics
         for flow in (flows if metric.of_flow else [""])
         if not (metric.several and (len(flows) < 2 or flow != flows[0]))  # noqa: PLR2004 - shares of two add up to one
         and not ("{queue}" in metric.expression and bottleneck is None)
@@ -173,7 +178,7 @@ def _pair(cell: Cell, other: Cell, engines: Engines) -> Pair:
         return {seed: run[place] * metric.scale for seed, run in own.items()}
 
     comparisons = [
-        Comparison(metric, flow, values(ours, i, metric), values(theirs, i, metric))
+        Comparison(metric, flow, values(ours, i, metric), values(theirs, i, metric), engines.paired)
         for i, (metric, flow) in enumerate(asked)
     ]
     senders = "-".join(flow.sender for flow in scenario.loads)
