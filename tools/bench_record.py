@@ -21,7 +21,7 @@ RECORD: Final = ROOT / "benches" / "record.json"
 MEASURED: Final = ROOT / "target" / "bench.json"
 RATIO: Final = "ratio_to_bare"
 RATE: Final = "packets_per_cpu_second"
-# Whose rate others are compared with where there is no ratio to the bare loop.
+# The row that others are compared with where there is no ratio to the bare loop.
 REFERENCE: Final = "A"
 # Beyond this a row is pointed at: more than the compiler's layout moves by itself.
 NOTICED: Final = 0.05

@@ -1,12 +1,12 @@
 """Digests every table of every suite, one seed, and compares with the record.
 
     make digest                       # exits with status 1 and names the tables that differ
-    make digest ARGS=--write          # writes the record anew, after a change of behaviour that was meant
+    make digest ARGS=--write          # writes the record again, after an intended change of behaviour
     make digest ARGS='--only l4s-tests/s1 --only parity'
 
 A table's digest is of its values alone, bit for bit: a change of code that keeps behaviour keeps every line. The
 record, `tests/golden/digests.txt`, has a line a run: its label, then each table with the first eight digits of its
-SHA-256. The golden cells have theirs beside their tables (`tests/golden/*.digests.txt`), which
+SHA-256. The golden cells have theirs next to their tables (`tests/golden/*.digests.txt`), which
 `cargo test -p sojourn-sim` compares.
 """
 
@@ -71,7 +71,7 @@ def main() -> int:
     """Compare, or write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", default=[], metavar="SUITE[/SCENARIO]", help="only these")
-    parser.add_argument("--write", action="store_true", help="write the record anew")
+    parser.add_argument("--write", action="store_true", help="write the record again")
     parser.add_argument("--threads", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     now = digests(options.only, options.threads)

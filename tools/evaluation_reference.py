@@ -1,4 +1,4 @@
-"""Measure anew what the references of a document do in its suites, and write it where `sojourn evaluate` finds it.
+"""Measure the references of a document in its suites again, and write the figures where `sojourn evaluate` finds them.
 
     tools/evaluation_reference.py rfc-9743 [rfc-7928 ...]
     tools/evaluation_reference.py rfc-9743 --only rfc-9743/tunnels
@@ -39,7 +39,7 @@ def main(name: str, only: list[str]) -> None:
 
 
 def _beside(document: Document, own: str, only: list[str], fresh: Values) -> Values:
-    """Return what is known of a reference: what is fresh, and the other suites' as they are stored."""
+    """Return a reference's values: fresh ones, and the stored ones of the other suites."""
     if not only:
         return fresh
     kept = reference.stored(document, own)

@@ -68,7 +68,7 @@ def made_by(source: str) -> str:
 
 
 def foot(source: str) -> str:
-    """Return what stands at the foot of a page, as HTML.
+    """Return the foot of a page, as HTML.
 
     Args:
         source: the page's file, from the repository's root.

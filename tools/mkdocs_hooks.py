@@ -144,7 +144,7 @@ def on_post_template(output_content: str, **_: object) -> str:
 
 
 def _named(html: str) -> str:
-    """Name the theme's search box, of which a screen reader says no more than that it is a dialog."""
+    """Name the theme's search box: without a name, a screen reader says only that it is a dialog."""
     box = 'data-md-component="search" role="dialog"'
     return html.replace(box, f'{box} aria-label="Search"')
 

@@ -8,8 +8,8 @@
 
 `run` exits with status 1 if fewer are caught than a list says (`least`); of those named by their number, if one is not.
 
-A mistake is data: a place in a source file (`file`, the text `at`, in which `old` stands), and what stands there
-instead (`new`). Compiling each by itself would take hours, so all are compiled at once (mutant schemata): where `old`
+A mistake is data: a place in a source file (`file`, the text `at`, and `old` within it), and the text to replace `old`
+with (`new`). Compiling each by itself would take hours, so all are compiled at once (mutant schemata): where `old`
 stood, the copy has `if mutant(N) { new } else { old }`, and the environment says which N a process has. The copy is
 built in `target`, and the product does not know it.
 """
@@ -70,12 +70,12 @@ class Listed:
 
     name: str
     document: str
-    """Whose cases are to catch them."""
+    """The document of the cases that are to catch them."""
     subject: str
     least: int
-    """So many must be caught."""
+    """The number that must be caught."""
     prepare: Sequence[tuple[str, str, str]]
-    """File, old text and new one: what is changed for all of them, and changes no behaviour."""
+    """File, old text and new one: changes for all of them that keep the behaviour."""
     mutations: Sequence[Mutation]
 
 
@@ -230,7 +230,7 @@ def _named_apart(manifest: bytes) -> bytes:
 
 
 def _site() -> None:
-    """Make a package of the project's own Python, whose extension is the copy's."""
+    """Make a package of the project's own Python with the copy's extension."""
     shutil.rmtree(SITE, ignore_errors=True)
     (SITE / "sojourn").mkdir(parents=True)
     for path in (ROOT / "python" / "sojourn").iterdir():

@@ -2,7 +2,8 @@
 
 A tutorial is the source, its notebook is made of it and kept, and tests/python/test_notebooks.py compares the two. A
 block of `python` becomes a cell, one of `sh` a cell that a shell runs, and a block with a file's name a cell that
-writes the file. What the page itself does not run stays text. Links are those of the page, as seen from the notebook.
+writes the file. Blocks that the page itself does not run stay text. Links are those of the page, as seen from the
+notebook.
 """
 
 import posixpath
@@ -25,7 +26,7 @@ FOLDER: Final = "examples/notebooks"
 
 
 def links_from(text: str, page: str) -> str:
-    """Return Markdown whose relative links, written as from `page`, are seen from the folder of notebooks."""
+    """Return Markdown with relative links rewritten from `page`'s folder to that of the notebooks."""
 
     def moved(match: re.Match[str]) -> str:
         target = posixpath.join(posixpath.dirname(page), match[2])
@@ -63,7 +64,7 @@ def cells(page: str) -> Iterator[Any]:
 
 
 def code(language: str, text: str, file: str | None) -> str | None:
-    """Return what a notebook runs in the place of a block; nothing if the block is for reading."""
+    """Return a notebook's cell for a block; None if the block is for reading."""
     if file is not None:
         return f"%%writefile {file}\n{text}"
     match language:

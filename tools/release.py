@@ -4,11 +4,11 @@
     tools/release.py 0.2.0 --yes     does it: a commit, an annotated tag, and in dist/ the wheels, the sdist, the bills
                                      of materials, SHA256SUMS and provenance.json
 
-Nothing leaves the machine: who publishes pushes the tag and uploads dist/ himself. What is written:
+Nothing leaves the machine: who publishes pushes the tag and uploads dist/ himself. It writes:
 
 - crates.cdx.json is the bill of materials (CycloneDX) that maturin puts into each wheel (PEP 770);
-- python.cdx.json has what pip installs beside the wheel, and playground.cdx.json what npm compiled into the page;
-- SHA256SUMS is what `sha256sum --check` reads;
+- python.cdx.json has the packages that pip installs with the wheel, playground.cdx.json npm's packages in the page;
+- SHA256SUMS is the input of `sha256sum --check`;
 - provenance.json is an in-toto statement (v1) with SLSA's provenance (v1): the commit, the locked dependencies, the
   command. It is not signed; a build service that signs would put its own in its place.
 """
@@ -110,7 +110,7 @@ def provenance(
 def write_bills(wheel: Path, to: Path) -> None:
     """Write the bills of materials (CycloneDX) of a wheel for this machine: of crates, of Python, of the playground.
 
-    What pip installs is looked at in an empty environment: it is what a user of this day gets.
+    pip installs into an empty environment, as for a user of this day.
     """
     with zipfile.ZipFile(wheel) as archive:
         [bill] = [name for name in archive.namelist() if name.endswith(".cyclonedx.json")]
@@ -179,7 +179,7 @@ def _in_the_way(version: str) -> list[str]:
 def _release(version: str, texts: Mapping[Path, str], now: dt.datetime) -> None:
     for file, text in texts.items():
         file.write_text(text)
-    # The lock files of the workspace and of what stands beside it say the versions, too.
+    # The lock files of the workspace and of the packages outside it have the versions, too.
     subprocess.run(["cargo", "update", "--workspace", "--quiet"], cwd=ROOT, check=True)  # noqa: S607
     _git("commit", "--all", "--quiet", "--message", f"Release {version}")
     subprocess.run(["make", "dist"], cwd=ROOT, check=True)  # noqa: S607

@@ -2,10 +2,9 @@
 
 Every link, picture, script and frame of every page leads to a file of the site, by a path that begins at the page: so
 it works from a disk and from any folder of a static host. Nothing is loaded from elsewhere; links there are for the
-reader. MkDocs checks the links of Markdown. What it does not see are those of HTML in pages, of the theme, and of files
-that are copied.
+reader. MkDocs checks the links of Markdown, but not those of HTML in pages, of the theme, and of files that are copied.
 
-Readers' walks (docs/history/reader-walks.md) are paths of pages, each of which must link the next.
+Readers' walks (docs/history/reader-walks.md) are paths of pages; each page must link the next.
 """
 
 import itertools

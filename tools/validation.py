@@ -37,8 +37,8 @@ class Entry:
     chosen_on: Callable[[Judged], bool] = lambda _: False
     """Which of its rows a mechanism or a stack was chosen on, as docs/truth.md has them."""
     seeds: int | None = None
-    """More than the suites' own, where runs scatter so that the ends of ten say little of the central 95 %: one more
-    run of the same kind lies between them in 79 of 100 cases, between those of 40 in 90."""
+    """More than the suites' own, where runs scatter so that the ends of ten say little of the central 95 %: they
+    contain one more run of the same kind in 79 of 100 cases, those of 40 in 90."""
 
 
 def _chosen_in_the_rerun(judged: Judged) -> bool:

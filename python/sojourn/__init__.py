@@ -48,7 +48,7 @@ _HOMES = {
     "suites": "sojourn.experiments.experiment",
 }
 _NAMES = {"open": "results"}
-"""What is called otherwise at its home."""
+"""Names that differ from those in their modules."""
 
 _MODULES = {
     "claims": "sojourn.evidence.claims",

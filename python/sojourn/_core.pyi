@@ -1,4 +1,4 @@
-"""The extension module: what the package uses of Sojourn's Rust rooms."""
+"""The extension module: the package's interface to Sojourn's Rust crates."""
 
 import builtins
 from collections.abc import Callable, Mapping, Sequence

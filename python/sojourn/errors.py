@@ -1,7 +1,7 @@
 """Everything that Sojourn refuses or fails at, as one tree of exceptions.
 
 The command line shows :meth:`SojournError.render` and leaves with :attr:`SojournError.status`; the extension
-module raises these same classes. ``str(error)`` is what the command line shows, place and help included;
+module raises these same classes. ``str(error)`` is the text on the command line, with place and help;
 ``error.message`` is the message alone.
 """
 
@@ -71,7 +71,7 @@ class ExperimentError(SojournError):
             shown, at = _around(self.source, (self.column or 1) - 1)
             lines += [f" {margin} |", f" {number} | {shown}"]
             if self.column is not None:
-                # Tabs are kept, so that the mark stands under the same place in any terminal.
+                # Tabs are kept, so that the mark points at the same place in any terminal.
                 before = "".join("\t" if c == "\t" else " " for c in shown[:at])
                 room = max(1, len(shown) - at)
                 lines.append(f" {margin} | {before}{'^' * max(1, min(self.width or 1, room))}")
@@ -83,7 +83,7 @@ class ExperimentError(SojournError):
 
 
 def _around(line: str, at: int) -> tuple[str, int]:
-    """Return what is shown of a line, and where in it the place is: of a long one what stands around the place.
+    """Return the shown part of a line, and the place within it: of a long line only the part around the place.
 
     >>> _around("qdisc = 'pie'", 8)
     ("qdisc = 'pie'", 8)
@@ -108,7 +108,7 @@ class UsageError(SojournError):
 
     @classmethod
     def unknown(cls, kind: str, name: str, known: list[str], renamed: str | None = None) -> Self:
-        """Name what was asked for, the nearest that exists, and all of them where they are few.
+        """Return an error with the unknown name, the nearest known one, and all of them where they are few.
 
         Args:
             kind: the kind of name.

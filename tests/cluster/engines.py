@@ -1,4 +1,4 @@
-"""What engines of others cost beside ours: the same runs, made and encoded by worker processes, and dropped.
+"""The cost of others' engines compared with ours: the same runs, made and encoded by worker processes, and dropped.
 
     python tests/cluster/engines.py RUNS [ENGINE...] [--workers 2]
 
@@ -43,7 +43,7 @@ BATCH_S: Final = 2.0
 
 
 def keys(runs: int) -> Sequence[RunKey]:
-    """Return so many runs that differ in their seed."""
+    """Return ``runs`` runs that differ in their seed."""
     return parse(EXPERIMENT.replace("SEEDS", str(runs)), "short.toml", yes=True).run_keys
 
 
@@ -179,7 +179,7 @@ def main() -> None:
         if name == "one":
             ideal = own["took_s"] / asked.workers
         over = f"{(own['took_s'] / ideal - 1) * 100:.0f}" if ideal and name != "one" else "–"
-        # Workers that nobody waited for have told nothing.
+        # Workers that nobody waited for have not reported.
         child = f"{own['child_mb']:.0f}" if own["child_mb"] else "–"
         say(
             f"| {name} | {own['took_s']:.1f} | {asked.runs / own['took_s']:.0f} | {own['made_s']:.1f} | {over} "

@@ -1,13 +1,13 @@
-"""A campaign on Dask among faults, beside one that nobody disturbs.
+"""A campaign on Dask with faults, compared with an undisturbed one.
 
     python tests/cluster/faults.py RUNS FOLDER [--every SECONDS] [--faults KIND,...]
 
-Two workers, in turn; every so many seconds (4 unless given) the next fault of the list, over and over:
+Two workers, in turn; every few seconds (default: 4) the next fault of the list, over and over:
 
 - ``kill``: a worker is killed with SIGKILL and started again;
 - ``restart``: the scheduler is;
-- ``stop``: a worker stands still for three times as long (SIGSTOP), as a machine does that swaps;
-- ``cut``: the second worker's network is down for as long. Nothing is told to either end;
+- ``stop``: a worker stops for three intervals (SIGSTOP), as on a machine that swaps;
+- ``cut``: the second worker's network is down for as long. Neither end gets notice of it;
 - ``partition``: it is down until both ends have given the other up.
 
 The second worker has a network namespace of its own, at the other end of a pair of devices. For that the program starts

@@ -228,7 +228,7 @@ stack = "linux-7.3"
 [[hop]]
 name = "bottleneck"
 rate = "50mbit"
-# The simulator's policer stands behind this delay, Linux's in front of it.
+# The simulator's policer is behind this delay, Linux's in front of it.
 rtt = "20us"
 qdisc = "pfifo"
 
@@ -318,7 +318,7 @@ def test_flows_pass_by_hops_on_both_engines(tmp_path: Path) -> None:
     ours, linux = goodput["sim"], goodput["linux"]
     for flow in ["all", "first", "second", "ends"]:
         assert linux[flow] == pytest.approx(ours[flow], rel=0.02), (flow, ours, linux)
-    # Two fill 10 Mbit/s, three 20, of which one ends at the second hop: 1448 of 1514 bytes are payload.
+    # Two fill 10 Mbit/s, three 20, and one of these ends at the second hop: 1448 of 1514 bytes are payload.
     assert linux["all"] + linux["second"] == pytest.approx(10e6 * 1448 / 1514, rel=0.01)
     assert linux["all"] + linux["first"] + linux["ends"] == pytest.approx(20e6 * 1448 / 1514, rel=0.01)
 

@@ -1,4 +1,4 @@
-"""Programs of the machine as a flow: what the command says of them, and their pages."""
+"""Programs of the machine as a flow: the command's output, and their pages."""
 
 import json
 import subprocess

@@ -85,7 +85,7 @@ class DropsATenth(Fifo):
 
 
 class FavoursSmall(Fifo):
-    """A FIFO of 170 packets, of which those above 1000 bytes have 120."""
+    """A FIFO of 170 packets, with room for at most 120 above 1000 bytes."""
 
     def __init__(self) -> None:
         super().__init__(limit=170)

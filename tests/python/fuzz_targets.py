@@ -1,7 +1,7 @@
 """Every reader of other people's files, as a function of bytes: it reads them, or says what is wrong with them.
 
-Anything else is a defect: a traceback, a panic, a text that is no message. Each has a corpus in ``tests/fuzz/corpus``,
-whose files named ``failed-…`` once failed. ``python tests/python/fuzz_targets.py MINUTES`` looks for more
+Anything else is a defect: a traceback, a panic, a text that is no message. Each has a corpus in ``tests/fuzz/corpus``;
+files named ``failed-…`` once failed. ``python tests/python/fuzz_targets.py MINUTES`` looks for more
 (``make fuzz``).
 """
 
@@ -65,7 +65,7 @@ def _qlog(content: bytes, folder: Path) -> None:
 
 
 def _tool(content: bytes, folder: Path) -> None:
-    # What is in a file says whose it is.
+    # The content, not the name, says which tool a file is of.
     file = folder / "x.json"
     file.write_bytes(content)
     import_files([file], folder / "r", command="a test")

@@ -57,7 +57,7 @@ def sojourn(*words: str | Path, folder: Path) -> None:
 
 
 def node(*arguments: str | Path, timeout: int = 1800, **environment: str) -> str:
-    """Run a program with Node in ``web``, which is to end well; what it printed."""
+    """Run a program with Node in ``web`` without failure; return its output."""
     done = subprocess.run(
         [shutil.which("node") or "node", *map(str, arguments)],
         cwd=WEB,

@@ -93,7 +93,7 @@ class Scalable(CongestionControl):
 
 
 class Fifo(Aqm):
-    """A FIFO of so many packets: Sojourn's pfifo."""
+    """A FIFO of ``limit`` packets: Sojourn's pfifo."""
 
     def __init__(self, limit: int = 1000) -> None:
         self.limit = limit
@@ -110,7 +110,7 @@ class Fifo(Aqm):
 
 
 class Tunable(Fifo):
-    """A FIFO whose limit can be changed: what no longer fits is dropped from its tail, as pfifo does."""
+    """A FIFO with a limit that can change: it drops packets in excess from its tail, as pfifo does."""
 
     def change(self, options: Mapping[str, object], queue: QueueView) -> None:
         limit = options.get("limit", self.limit)

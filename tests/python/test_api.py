@@ -60,7 +60,7 @@ def test_stored_runs_are_the_same_as_fresh_ones(tmp_path: Path, experiment: sojo
     read = sojourn.results(tmp_path / "results")
     for a, b, c in zip(fresh, stored, read, strict=True):
         assert a.label == b.label == c.label
-        # What tc says is stored as text beside the tables.
+        # tc's output is stored as text next to the tables.
         assert set(a.tables) - {"tc"} == set(b.tables) == set(c.tables)
         for name in c.tables:
             assert a.table(name).equals(b.table(name))

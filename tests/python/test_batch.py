@@ -125,7 +125,7 @@ class TestShell:
         assert [str(w) for w in shell.words(Placed.of(text, 1), self.FILE)] == expected
 
     def test_three_readings_of_a_hook(self) -> None:
-        """sh -c, the harness's argument list, the hook: what the published files rely on."""
+        """sh -c, the harness's argument list, the hook: the published files rely on them."""
         once = shell.words(Placed.of(r"mid \"qdisc bidir root-tree \\\"netem delay 1ms\\\" x\; y\"", 1), self.FILE)
         twice = shell.again(once, self.FILE)
         assert [str(w) for w in twice] == ["mid", 'qdisc bidir root-tree "netem delay 1ms" x; y']
@@ -251,7 +251,7 @@ class TestRefusals:
             (r"mid \"qdisc bidir ingress root tbf rate 1mbit\"", '"tbf" on ingress cannot be mapped'),
             (r"mid \"bleach_ecn left\"", "ends where a DSCP should be"),
             (r"mid \"set_tos left 4\"", "cannot be mapped: the harness reads its loop"),
-            (r"srv \"bleach_ecn left 4\"", "rewriters stand in the middle box"),
+            (r"srv \"bleach_ecn left 4\"", "rewriters belong in the middle box"),
             (r"cli \"qdisc right htb 5mbit fq\"", "only `qdisc … root` of the sending side"),
             (r"midd \"tcp_metrics\"", '"midd" is no node'),
             (r"mid", "mid has no hooks"),

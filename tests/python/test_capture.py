@@ -158,7 +158,7 @@ def test_tshark_reads_version_6_without_a_warning(tmp_path: Path) -> None:
     server = path / "server.pcap"
     assert not tshark("-r", server, "-Y", "!ipv6")
     for i, payload in enumerate(("1428", "1428", "1416")):
-        # Prague alone negotiates Accurate ECN here, whose option has 12 bytes on linux-7.3.
+        # Prague alone negotiates Accurate ECN here; its option has 12 bytes on linux-7.3.
         full = f"tcp.dstport=={50_000 + i} && tcp.len > 1000"
         assert set(tshark("-r", server, "-Y", full, "-T", "fields", "-e", "tcp.len").split()) == {payload}
     assert not tshark("-r", server, "-Y", "icmpv6.checksum.status == 0")

@@ -1,4 +1,4 @@
-"""``sojourn check``: what a pipeline is told, in each of the forms, and with which status."""
+"""``sojourn check``: its report to a pipeline, in each of the forms, and its status."""
 
 import json
 from pathlib import Path

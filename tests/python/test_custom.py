@@ -434,7 +434,7 @@ change = "python:own.py:Tunable limit {}"
 
 
 def test_a_child_of_htb_is_changed(folder: Path) -> None:
-    """The shaper stands above the class: what the change says reaches the child, as it reaches a built-in one."""
+    """The shaper is the parent of the class: a change reaches the child, as it reaches a built-in one."""
     shaped = EXPERIMENT.replace('qdisc = "fq_codel"', 'qdisc = "{}"\nshaper = "htb"')
     made = []
     for name, change in (("python:own.py:Tunable", HTB), ("pfifo", HTB.replace("python:own.py:Tunable", "pfifo"))):
@@ -493,7 +493,7 @@ def test_a_module_that_does_not_end_is_an_error(tmp_path: Path, monkeypatch: pyt
 
 
 def test_what_a_file_imports_beside_it_identifies_the_run(folder: Path) -> None:
-    """And is read anew, also where somebody else has a module of that name."""
+    """And is read again, also where somebody else has a module of that name."""
     text = (folder / "own.py").read_text()
     plain = runs(folder, cc="python:own.py:Reno")[0].key.digest
     (folder / "own.py").write_text(f"import steps\nfrom tools.more import NUMBER\n{text}")

@@ -71,7 +71,7 @@ def test_a_head_that_is_none_is_named(record: Record, content: bytes) -> None:
 @pytest.mark.parametrize("value", [None, 3, [3], {"measured": 3}])
 def test_a_wrong_part_of_the_head_is_named(record: Record, key: str, value: object) -> None:
     if (key, value) == ("rows", {"measured": 3}):
-        pytest.skip("it is what it should be")
+        pytest.skip("it is correct")
     forge(record.folder, json.dumps({**record.head, key: value}).encode())
     with pytest.raises(SojournError):
         read_all(record.folder)

@@ -1,4 +1,4 @@
-"""The pages keep their word: what they show runs.
+"""The pages keep their word: their examples run.
 
 In README.md and `docs/`, blocks of `sh`, `python` and `toml` are run, a page at a time, in order, in a folder of its
 own:

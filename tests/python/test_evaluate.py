@@ -160,7 +160,7 @@ def test_every_suite_of_a_document_is_there_and_every_figure_means_some_cell(nam
 
 @pytest.mark.parametrize("name", [*documents()])
 def test_the_references_are_those_of_the_build(name: str) -> None:
-    """``tools/evaluation_reference.py NAME`` makes them anew."""
+    """``tools/evaluation_reference.py NAME`` makes them again."""
     asked = read(name)
     for own in asked.references:
         stored = reference.values(asked, own, any_sources=True)
@@ -175,7 +175,7 @@ def test_no_rule_is_beyond_what_its_place_can_reach(name: str) -> None:
     asked = read(name)
     stored = {own: reference.values(asked, own, any_sources=True) for own in (*asked.beside, *asked.references)}
     known = {own: values for own, values in stored.items() if values is not None}
-    # What a place can hold is the discipline's own where that is what is evaluated.
+    # Where a discipline is evaluated, its own limit is the most that a place can hold.
     subject = Subject({"cc": "reno", "qdisc": "codel", "media": "scream"}[asked.of], asked.of)
     any_of_them = next(iter(known.values()))
     found = []
@@ -295,7 +295,7 @@ def test_a_control_that_is_not_there_is_named_with_the_nearest() -> None:
     ],
 )
 def test_the_builds_figures_are_of_these_suites_and_of_this_simulator(name: str, suite: str) -> None:
-    """``tools/evaluation_reference.py NAME`` makes them anew."""
+    """``tools/evaluation_reference.py NAME`` makes them again."""
     asked = read(name)
     for own, word in asked.references.items():
         stored = reference.values(asked, own, any_sources=True)
@@ -440,7 +440,7 @@ MISTAKES = tomllib.loads((Path(__file__).parent / "evaluate_mistakes.toml").read
 
 
 def _mistaken(mistake: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put modules with a mistake in the place of those that this file's tests use."""
+    """Replace the modules that this file's tests use by ones with a mistake."""
     package = "sojourn.evidence.evaluation"
     for name in ("document", "judge"):
         sound = sys.modules[f"{package}.{name}"]

@@ -29,7 +29,7 @@ def test_there_are_some() -> None:
 
 @pytest.mark.parametrize("file", EXPERIMENTS, ids=lambda file: file.stem)
 def test_an_experiment_runs_and_its_checks_hold(file: Path, tmp_path: Path) -> None:
-    """The status is 1 if a check does not hold. What stands in the comment above it is the file's own command."""
+    """The status is 1 if a check does not hold. The comment at the top of the file has its command."""
     text = file.read_text()
     assert f"#     sojourn run examples/experiments/{file.name} -o results/" in text
     command = [sys.executable, "-m", "sojourn", "run", str(file), "--seeds", "1", "-o", str(tmp_path / "results")]
@@ -44,7 +44,7 @@ def test_every_notebook_is_its_tutorial(script: ModuleType) -> None:
     assert [file.stem for file in NOTEBOOKS] == sorted(script.TUTORIALS)
     for file in NOTEBOOKS:
         assert file.read_text() == script.notebook(file.stem), (
-            f"{file.name} is not what the tutorial says; write it anew: python tools/notebooks.py examples/notebooks"
+            f"{file.name} differs from its tutorial; write it again: python tools/notebooks.py examples/notebooks"
         )
 
 

@@ -1,4 +1,4 @@
-"""``sojourn explore``, asked over HTTP: what it says of a folder, and whom and what it refuses."""
+"""``sojourn explore``, asked over HTTP: its answers on a folder, and the clients and requests that it refuses."""
 
 import contextlib
 import http.client
@@ -36,7 +36,7 @@ UNREAD = "nobody is to read this"
 
 
 class Asking:
-    """A client that says exactly what it is told to."""
+    """A client that sends exactly the given bytes."""
 
     def __init__(self, server: Server) -> None:
         self.port = server.port
@@ -216,7 +216,7 @@ def test_a_run_is_told_with_its_command(asking: Asking) -> None:
 
 
 def test_imported_data_lie_over_ours(of_own: Asking, folder: Path) -> None:
-    # Of one queue, whose name a file can have.
+    # Of one queue with a name that a file can have.
     others = {name for name in Folder.open(folder).store.names() if "pfifo_20ms" not in name}
     with Folder.open(folder).locked():
         _core.Store.remove(folder / "segments", others)

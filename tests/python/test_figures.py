@@ -39,7 +39,7 @@ def checked(drawn: Drawn) -> pl.DataFrame:
 
 @pytest.fixture
 def two_queues(make_run: Make) -> list[Run]:
-    """Return runs of two queues, two seeds each, CUBIC at 20 ms beside Prague at 160 ms."""
+    """Return runs of two queues, two seeds each, CUBIC at 20 ms next to Prague at 160 ms."""
     settings = {"ccs": ("cubic", "prague"), "delays": ("10ms", "80ms")}
     return [
         make_run(rates, seed=seed, qdisc=queue, labels={"queue": queue, "rtt": "20ms-160ms"}, **settings)
@@ -50,7 +50,7 @@ def two_queues(make_run: Make) -> list[Run]:
 
 @pytest.fixture
 def with_histogram() -> Run:
-    """Return a run whose queue delayed 90 packets by 1 to 2 ms and 10 by 10 to 20 ms."""
+    """Return a run with a queue that delayed 90 packets by 1 to 2 ms and 10 by 10 to 20 ms."""
     scenario = a_scenario(labels={"queue": "fq_codel"})
     histogram = pl.DataFrame(
         {
@@ -67,7 +67,7 @@ def with_histogram() -> Run:
 
 @pytest.fixture
 def with_states() -> Run:
-    """Return a run whose queue says what it marks, twice a second."""
+    """Return a run with a queue that reports its marking probabilities twice a second."""
     scenario = a_scenario(qdisc="dualpi2", labels={"experiment": "A"})
     rows = [
         {"t_s": t, "queue": "bottleneck.down.qdisc", "name": name, "value": value}
@@ -117,7 +117,7 @@ def test_an_axis_may_be_called_as_a_column_is(make_run: Make, with_histogram: Ru
 
 @pytest.fixture
 def stepped(make_run: Make) -> list[Run]:
-    """Return runs of two senders whose RTT is 25 ms throughout, 5 ms above the base; something happens at 30 s."""
+    """Return runs of two senders with an RTT of 25 ms throughout, 5 ms above the base; an event happens at 30 s."""
     return [
         make_run((rate,), seed=seed, ccs=(cc,), delays=("10ms",), labels={"cc": cc, "video": video})
         for cc in ("cubic", "prague")
@@ -241,10 +241,10 @@ def test_harm_is_done_to_one_flow(make_run: Make) -> None:
 def test_harm_by_phases_of_one_run(make_run: Make) -> None:
     phases = [
         {"name": name, "from": {"at": f"{start}s"}, "to": {"at": f"{start + 50}s"}}
-        for name, start in (("alone", 10), ("beside", 100))
+        for name, start in (("alone", 10), ("loaded", 100))
     ]
-    data = checked(KINDS["harm"].draw([make_run(phases=phases)], {"phases": "beside", "alone": "alone"}))
-    assert data.select("rival", "harm").rows() == [("beside", 0.0)]
+    data = checked(KINDS["harm"].draw([make_run(phases=phases)], {"phases": "loaded", "alone": "alone"}))
+    assert data.select("rival", "harm").rows() == [("loaded", 0.0)]
 
 
 def test_spikes_have_height_and_length_above_the_level(stepped: list[Run]) -> None:

@@ -1,4 +1,4 @@
-"""Flent's data files: what goes out comes back in, the real Flent draws it, and damage is named."""
+"""Flent's data files: an export can be imported, the real Flent draws it, and damage is named."""
 
 import bz2
 import gzip
@@ -65,7 +65,7 @@ def run(folder: Path, flows: Sequence[str], **settings: Any) -> Run:
 
 
 def sorted_by_time(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return a table with its times to a microsecond, which is what such a file holds them to."""
+    """Return a table with its times to a microsecond, the resolution of such a file."""
     columns = [c for c in ("t_s", "flow", "sequence") if c in frame.columns]
     return frame.with_columns(pl.col("t_s").round(6)).sort(columns)
 
@@ -170,7 +170,7 @@ def test_the_same_run_is_the_same_file(tmp_path: Path) -> None:
 
 
 def long_lines(svg: Path) -> int:
-    """Return how many lines of at least 30 points a drawing has: what is data, not frame."""
+    """Return how many lines of at least 30 points a drawing has: data, not frame."""
     return sum(path.count("\nL ") >= 30 for path in re.findall(r'<path d="([^"]*)"', svg.read_text()))
 
 
@@ -368,7 +368,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 def sampled(every: float, mbit: float, *, step: float = 0.05) -> dict[str, Any]:
-    """Return a file whose stream has a sample every so many seconds."""
+    """Return a file of a stream with a sample every ``every`` seconds."""
     t0 = 1_600_000_000.25
     count = int(60 / every)
     rows = [{"t": t0 + 5 + (i + 1) * every, "val": mbit * (0.5 + i % 2), "dur": every} for i in range(count)]

@@ -1,4 +1,4 @@
-"""What runs will need is said before they are made, and what cannot fit is refused."""
+"""A plan states the needs of runs before they are made, and runs that cannot fit are refused."""
 
 import json
 import math
@@ -38,7 +38,7 @@ def file(tmp_path: Path, rate: str) -> Path:
 
 
 def test_a_plan_is_worked_out_by_hand(tmp_path: Path) -> None:
-    """10 Mbit/s in datagrams of 1250 bytes are 1000 a second for 10 s, of which all are on their way at the end."""
+    """10 Mbit/s in datagrams of 1250 bytes are 1000 a second for 10 s, all on their way at the end."""
     keys = package.load(file(tmp_path, "10mbit")).run_keys
     found = runner.needs(keys, engine="sim", threads=2)
     assert found.packets == pytest.approx(10_000)

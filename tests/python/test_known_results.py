@@ -1,4 +1,4 @@
-"""docs/known-results.md: its tables are those of its tool, and some of its rows are what this build measures."""
+"""docs/known-results.md: its tables are those of its tool, and this build measures the same in some rows."""
 
 import re
 from pathlib import Path

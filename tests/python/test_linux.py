@@ -136,7 +136,7 @@ def test_two_sources_at_once_are_refused(tmp_path: Path) -> None:
 
 
 def write_tree(folder: Path, body: str = "1") -> Path:
-    """Write a tree whose Kbuild does what is asked of it and no more: two files, compiled into a program."""
+    """Write a tree with the least Kbuild that works: two files, compiled into a program."""
     for file in ("Makefile", "Kconfig", "arch/um/Kconfig", "net/ipv4/Kconfig", "net/sched/Kconfig"):
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text("")
@@ -232,7 +232,7 @@ def test_a_name_goes_with_its_source(built_here: Path) -> None:
     with pytest.raises(UsageError, match=f'a kernel "mine" already, of {built_here}/one') as caught:
         build(tree=other, name="mine")
     assert caught.value.help == "choose another name, or remove it first: sojourn linux remove mine"
-    # It was said before anything was compiled.
+    # The error came before anything was compiled.
     assert not objects_of(other).exists()
     assert build(tree=other, name="yours").name == "yours"
 
@@ -362,7 +362,7 @@ def test_words_of_a_kernel_are_right_where_it_is_to_run(tmp_path: Path) -> None:
     for said in ("congestion control steady", "qdisc sch_mine"):
         assert f"{said}: kernel 7.3.4-12345678 does not have it (mine has it: --kernel mine)" in on_stock.stderr
     on_mine = sojourn("run", str(file), "--dry-run", "--engine", "linux", "--kernel", "mine", cache=tmp_path)
-    # What is left to be said is this machine's: no tc knows the discipline.
+    # The remaining message is about this machine: no tc knows the discipline.
     assert "steady" not in on_mine.stderr.replace(str(file), "")
     file.write_text(STEADY.replace('cc = "steady"', 'cc = "stead"'))
     wrong = sojourn("run", str(file), "--dry-run", "--engine", "linux", "--kernel", "mine", cache=tmp_path)

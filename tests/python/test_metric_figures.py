@@ -1,4 +1,4 @@
-"""Kinds that draw any metric or quantity: what is drawn is what the metric says."""
+"""Kinds that draw any metric or quantity: the figures have the metric's values."""
 
 import json
 import math

@@ -146,7 +146,7 @@ def test_the_verdict_rests_on_shares_sums_and_queue_delays() -> None:
     assert (by_key["drops"].different, by_key["drops"].significant) == (9, 9)
     assert by_key["sum"].worst == pytest.approx(-8 / 48)
     assert by_key["sum"].mean == pytest.approx(-0.8 / 48)
-    # Nine times nought and once 8: a deviation of 8/√10, an error of 0.8, and 2.262 of it.
+    # Nine times zero and once 8: a deviation of 8/√10, an error of 0.8, and 2.262 of it.
     assert by_key["sum"].low == pytest.approx((-0.8 - 2.262 * 0.8) / 48, rel=1e-3)
     assert not parity.holds(parity.summary([*good[1:], made(40.0), made(40.0)]))
     groups = {(line.by, line.name) for line in lines}
@@ -307,7 +307,7 @@ def test_the_page_has_both_runs_of_every_cell_and_stands_alone(tmp_path: Path) -
         assert figure.count("stroke-dasharray: 3.6") == 7
         assert figure.count("stroke-opacity: 0.5") == 7
     assert '<tr class="differs"><td class="text">rtt_mean first, ms</td>' in text
-    # An engine held against itself differs in nothing.
+    # An engine does not differ from itself.
     write_page(page, parity.both(ours, ours), parity.compare(parity.both(ours, ours)))
     assert "What differs" not in page.read_text()
 

@@ -1,4 +1,4 @@
-"""A run's captures as one file: every packet of every capture, whose it is, and what a queue did with it."""
+"""A run's captures as one file: every packet of every capture, its flow, and its fate in each queue."""
 
 import shutil
 import struct

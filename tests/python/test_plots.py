@@ -157,7 +157,7 @@ def test_letters_are_large_enough_to_read_on_a_phone(make_run: Make) -> None:
 
 
 def test_no_legend_lies_over_a_title_or_outside(make_run: Make) -> None:
-    """Keys stand below the title, on as many rows as they need, also in a narrow picture."""
+    """Keys are below the title, on as many rows as they need, also in a narrow picture."""
     scenario = {"ccs": ("cubic",) * 6, "delays": ("10ms",) * 6, "labels": {"queue": "a very long label of a queue"}}
     drawn = KINDS["delivery"].draw([make_run((1.0,) * 6, **scenario)])
     root = ET.fromstring(drawn.render("svg", "70mm"))  # noqa: S314

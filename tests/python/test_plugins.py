@@ -38,7 +38,7 @@ cc = "cubic"
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The example in C, beside an experiment that names it."""
+    """The example in C, in one folder with an experiment that names it."""
     compiler = shutil.which("cc")
     assert compiler, "the tests need a C compiler: cc"
     folder = tmp_path_factory.mktemp("plugin")

@@ -1,4 +1,4 @@
-"""``sojourn run --precision``: as many seeds as it takes, and what is said where they do not do."""
+"""``sojourn run --precision``: as many seeds as it takes, and a message where they do not suffice."""
 
 import json
 import math

@@ -186,7 +186,7 @@ def test_a_threshold_of_all_ones_is_none(tmp_path: Path) -> None:
 
 
 def test_both_ends_see_the_same_goodput(tmp_path: Path) -> None:
-    """What the client received in order is what the server was told of, later."""
+    """The server learns later of the bytes that the client received in order."""
     receives = [
         HEAD | {"trace": {"vantage_point": {"type": "client"}, "common_fields": {}}},
         *(

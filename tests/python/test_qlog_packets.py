@@ -81,7 +81,7 @@ def flow_of(file: Path) -> str:
 
 
 def short(number: bytes, payload: bytes, peer: int = 0) -> Packet:
-    """Read a packet with a short header whose payload is this."""
+    """Read a packet with a short header and this payload."""
     whole = bytes([0x40 | len(number) - 1]) + bytes(peer) + number + payload + bytes(16)
     [packet] = Reader().packets(whole, len(whole), peer)
     return packet
@@ -313,7 +313,7 @@ def test_packets_alone_say_what_the_run_counted(dropped: tuple[Path, list[Path]]
         now = Run.stored(done.record).flows.row(-1, named=True)
         was = before.flows.filter(pl.col("flow").cast(pl.String) == flow_of(file)).row(-1, named=True)
         assert now["lost"] == was["lost"] > 0
-        # Acknowledgements of the handshake are not told to the control that we watch, and MTU probes are.
+        # The control that we watch does not see acknowledgements of the handshake, but those of MTU probes.
         assert now["delivered"] == pytest.approx(was["delivered"], abs=8)
 
 

@@ -73,7 +73,7 @@ def test_the_queue_that_packets_wait_longest_in_is_first(home: Path) -> None:
     assert (up.path, up.hop, up.way, up.words) == ("line.up.qdisc", "line", "upload", "pfifo limit 1000")
     assert [queue.way for queue in others] == ["download"]
     assert made.metric("mean(queue_delay, line.up.qdisc)") > 10 * made.metric("mean(queue_delay, line.down.qdisc)")
-    assert queues.bottleneck(made.scenario) == up, "the call beside the upload goes both ways, and web pages go down"
+    assert queues.bottleneck(made.scenario) == up, "the call next to the upload goes both ways, and web pages go down"
 
 
 def test_the_summary_has_both_by_what_they_are(home: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_figures_have_both_or_say_which(home: Path) -> None:
 
 
 def test_one_queue_needs_no_name(tmp_path: Path) -> None:
-    """A download alone: what goes up are ACKs, which wait for nobody."""
+    """A download alone: only ACKs go up, and they do not queue."""
     made = run(["download"], tmp_path / "r")
     assert [queue.path for queue in queues.that_matter([made])] == ["line.down.qdisc"]
     [cell] = group([made])

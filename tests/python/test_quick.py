@@ -1,4 +1,4 @@
-"""``sojourn try``: what is asked, and what is said of the numbers."""
+"""``sojourn try``: its questions, and its words for the numbers."""
 
 import json
 import math
@@ -423,7 +423,7 @@ def test_a_link_that_varies_may_be_asked_for() -> None:
     assert tomllib.loads(asked.toml())["hop"][0]["down"] == {"trace": "cellular max 40mbit seed 3"}
     assert len(parse(asked.toml(), FILE).run_keys) == 2
     assert "--trace 'cellular max 40mbit seed 3'" in asked.command
-    # Its rate is another in each window, so that no share of it is said.
+    # Its rate differs between windows, so there is no share of it.
     facts = facts_of(cells.group(parse(asked.toml(), FILE).run().__iter__())[0])
     assert (facts.rate, router.commands(facts)) == (None, [])
 

@@ -1,4 +1,4 @@
-"""A release changes what states a version, and nothing else; what it writes beside its files is true of them."""
+"""A release changes version numbers, and nothing else; its bills and checksums agree with its files."""
 
 import datetime as dt
 import hashlib

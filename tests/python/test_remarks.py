@@ -1,4 +1,4 @@
-"""What the results of a run say that its numbers hide: said after it, stored with it, shown beside the numbers."""
+"""Remarks on facts that a run's numbers hide: printed after it, stored with it, shown next to the numbers."""
 
 import json
 import re

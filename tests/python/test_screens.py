@@ -71,7 +71,7 @@ def test_columns_are_respected() -> None:
 
 
 def on_a_terminal(*words: str, **environment: str) -> str:
-    """Run a command whose output is a terminal."""
+    """Run a command with a terminal as its output."""
     leader, follower = pty.openpty()
     env = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}} | environment
     process = subprocess.Popen(
@@ -240,5 +240,5 @@ def test_shells_that_show_meanings_get_them(shell: str, env: dict[str, str]) -> 
     )
     assert "dualpi2" in ran.stdout, ran.stderr
     assert "two coupled queues" in ran.stdout
-    # One name, one line: what goes on in the next line is another name to fish.
+    # One name, one line: to fish, a second line is another name.
     assert len(ran.stdout.strip().splitlines()) == 1

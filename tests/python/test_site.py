@@ -1,4 +1,4 @@
-"""The site: what stands at the foot of its pages, its gallery, and what is found wrong with a built one."""
+"""The site: the foot of its pages, its gallery, and the defects that its check finds."""
 
 import json
 import re

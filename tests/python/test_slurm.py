@@ -1,4 +1,4 @@
-"""Jobs of Slurm that die are told from those that wait, where Slurm keeps no accounts, too."""
+"""Dead jobs of Slurm are distinguished from waiting ones, also where Slurm keeps no accounts."""
 
 import time
 from concurrent.futures import wait
@@ -54,7 +54,7 @@ def test_a_job_is_dead_when_the_queue_has_not_had_it_for_a_while() -> None:
 
 
 class Cluster:
-    """What submitit's executor does: jobs with numbers and folders, of which every second one dies."""
+    """A stand-in for submitit's executor: jobs with numbers and folders; every second one dies."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -50,7 +50,7 @@ def test_every_crate_below_an_engine_is_hashed(engine: str) -> None:
     folders = {path.relative_to(CRATES).parts[0] for path in hashed(engine) if path.is_relative_to(CRATES)}
     assert folders == {name.removeprefix("sojourn-") for name in own} | {"python"}
     listed = {" ".join(line.split()[:2]) for line in _core.sources(engine) if not line.startswith(".")}
-    # Cargo.lock names the crates of every platform and feature; what is resolved here is among them.
+    # Cargo.lock names the crates of every platform and feature; those resolved here are among them.
     assert others <= listed
     assert all(len(line.split()) == len(("name", "version", "checksum")) for line in _core.sources(engine)[-1:])
 

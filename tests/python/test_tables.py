@@ -1,4 +1,4 @@
-"""``sojourn table``, ``compare`` and ``plot``: what they say of results made by hand, and of mistakes."""
+"""``sojourn table``, ``compare`` and ``plot``: their output for results made by hand, and for mistakes."""
 
 import json
 import subprocess
@@ -148,7 +148,7 @@ def test_too_few_common_seeds_tell_nothing(tmp_path: Path, make_run: Make) -> No
 
 
 def test_compare_tells_harm(tmp_path: Path, make_run: Make) -> None:
-    """A is alone, B beside a rival: 40 and 10 Mbit/s are a harm of 0.75 by Ware et al., and none if less is better."""
+    """A is alone, B has a rival: 40 and 10 Mbit/s are a harm of 0.75 by Ware et al., and none if less is better."""
     labels = {"queue": "pfifo"}
     alone = stored(tmp_path / "a", [make_run((40.0, 20.0), labels=labels)])
     beside = stored(tmp_path / "b", [make_run((10.0, 20.0), labels=labels)])

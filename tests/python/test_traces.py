@@ -1,4 +1,4 @@
-"""A link's trace: a file of one's own or a made-up one, what it carries, and what is said of a wrong one."""
+"""A link's trace: a user's file or a made-up one, the packets that it carries, and errors of a wrong one."""
 
 import json
 from pathlib import Path

@@ -167,7 +167,7 @@ def test_flows_are_matched_in_either_order(tmp_path: Path, make_run: Make) -> No
 
 
 def test_flows_of_one_cell_may_stand_in_both_orders(tmp_path: Path, make_run: Make) -> None:
-    """At equal RTT the cells cubic-reno and reno-cubic are one: each run's flows are told apart on their own."""
+    """At equal RTT the cells cubic-reno and reno-cubic are one: each run has its own order of flows."""
     [row] = published(tmp_path, "s1,50,fq,fq_codel,cubic,20,30,reno,20,10,180,60")
     found = Cells()
     found.add(make_run((30.0, 10.0), ccs=("cubic", "reno"), seed=1))
@@ -192,7 +192,7 @@ ECT1 = (
 
 @pytest.fixture
 def ect1(tmp_path: Path) -> Path:
-    """Return a table like ``ect1.csv``, which others look for beside them."""
+    """Return a table like ``ect1.csv``, which others look for in their folder."""
     file = tmp_path / "ect1.csv"
     file.write_text(ECT1)
     return file
@@ -255,7 +255,7 @@ def test_a_row_of_which_our_runs_lack_a_value_is_named_and_the_others_stand(
     assert "no value of" in told.stderr
     said = json.loads(sojourn("validate", str(results), "--against", str(file), "--json").stdout)
     assert [row["verdict"] for row in said["rows"]] == ["no value"]
-    # A row that the runs have every value of stands beside it.
+    # Next to it is a row with all its values in the runs.
     rates = results.with_name("rates.csv")
     rates.write_text(HEADER + "s1,50,dualpi2,dualpi2,prague,20,6,,,,180,60\n")
     run = make_run((6.0,), ccs=("prague",), delays=("10ms",), seconds=180, qdisc="dualpi2")

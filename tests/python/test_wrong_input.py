@@ -1,4 +1,4 @@
-"""What a newcomer gets wrong: each is said in words, with the place and what would be right, and status 2."""
+"""A newcomer's mistakes: each error is in words, with the place and a correction, and status 2."""
 
 import signal
 import subprocess

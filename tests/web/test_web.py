@@ -31,7 +31,7 @@ MOST_BYTES = 2_000_000
 SCENARIOS = BUILT / "web" / "golden"
 """What the tables of tests/golden are of, as the simulator's own tests write it."""
 CELLS = int(os.environ.get("SOJOURN_WEB_CELLS", "40"))
-"""So many of the suites' cells; 0 for all of them, which takes hours."""
+"""The number of the suites' cells to run; 0 for all of them, which takes hours."""
 
 
 def compare(where: str, cases: list[dict[str, Any]], folder: Path) -> dict[str, int]:

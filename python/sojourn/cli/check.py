@@ -1,4 +1,4 @@
-"""``sojourn check``: experiments' checks in a pipeline, and a comparison with what was there before."""
+"""``sojourn check``: experiments' checks in a pipeline, and a comparison with earlier results."""
 
 import sys
 from collections.abc import Sequence

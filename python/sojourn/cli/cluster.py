@@ -94,7 +94,7 @@ def wrong(own: "Facts | Exception", ours: "Facts") -> list[str]:
 
 
 def notes(own: "Facts | Exception", ours: "Facts", now: float) -> list[str]:
-    """Return what else is to be known of a worker."""
+    """Return further notes on a worker."""
     if isinstance(own, Exception):
         return []
     said = _kernels(own["kernels"], ours["kernels"])

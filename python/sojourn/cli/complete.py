@@ -1,4 +1,4 @@
-"""What a shell completes: names of suites, queues, controls, stacks, engines, kernels, figures; words of metrics.
+"""Completions for shells: names of suites, queues, controls, stacks, engines, kernels, figures; words of metrics.
 
 None of it runs an experiment or reads a suite's file, so that a Tab answers at once.
 """
@@ -31,42 +31,42 @@ def runnable(incomplete: str) -> list[str]:
 
 
 def qdiscs(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yield queue disciplines with what they are."""
+    """Yield queue disciplines with their summaries."""
     from sojourn.core import listings
 
     return _told(listings.qdiscs(), incomplete)
 
 
 def ccs(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yield congestion controls with what they are."""
+    """Yield congestion controls with their summaries."""
     from sojourn.core import listings
 
     return _told(listings.ccs(), incomplete)
 
 
 def links(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yield links that words name with what they are."""
+    """Yield links that words name with their summaries."""
     from sojourn.core import listings
 
     return _told(listings.links(), incomplete)
 
 
 def elements(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yield path elements that words name with what they are."""
+    """Yield path elements that words name with their summaries."""
     from sojourn.core import listings
 
     return _told(listings.elements(), incomplete)
 
 
 def apps(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yield applications that words name with what they are."""
+    """Yield applications that words name with their summaries."""
     from sojourn.core import listings
 
     return _told(listings.apps(), incomplete)
 
 
 def stacks(incomplete: str) -> Iterator[tuple[str, str]]:
-    """Yield stacks with what they are."""
+    """Yield stacks with their summaries."""
     from sojourn.core import listings
 
     return _told(listings.stacks(), incomplete)
@@ -94,7 +94,7 @@ def kernels(incomplete: str) -> list[str]:
 
 
 def starts(incomplete: str) -> list[str]:
-    """Return what an experiment can begin with: the package's own, then every scenario of its suites."""
+    """Return the files that an experiment can start from: the package's own, then every scenario of its suites."""
     from sojourn.experiments import starts as own
 
     return [*_fitting(own.starts(), incomplete), *(name for name in suites(incomplete) if "/" in name)]
@@ -156,7 +156,7 @@ def _told(entries: Iterable[dict[str, str]], incomplete: str) -> Iterator[tuple[
 
 
 def _meant(entries: Iterable[tuple[str, str]], incomplete: str) -> Iterator[tuple[str, str]]:
-    # Typer breaks what is longer than a line, and fish takes the second line for another name.
+    # Typer breaks long lines, and fish takes the second line for another name.
     return (
         (name, textwrap.shorten(meaning, 72, placeholder=" …"))
         for name, meaning in entries

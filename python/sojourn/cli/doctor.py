@@ -1,4 +1,4 @@
-"""``sojourn doctor``: what this machine can do for each engine, and how to get the rest."""
+"""``sojourn doctor``: the abilities of this machine for each engine, and how to get the rest."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated

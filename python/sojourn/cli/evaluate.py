@@ -123,7 +123,7 @@ def evaluate(
 
 
 def _asked(given: "Mapping[Kind, Sequence[str]]", against: str | None) -> "tuple[Document, Sequence[str]]":
-    """Return the document that asks, and what it asks of."""
+    """Return the document, and the words of its subjects."""
     from sojourn.errors import UsageError
     from sojourn.evidence.evaluation import read
 

@@ -12,7 +12,7 @@ from sojourn.cli.screen import is_read_by_a_program, out
 
 _GAP: Final = 2
 _LEAST: Final = 20
-"""What a column of prose is not narrowed below as long as another place is left."""
+"""The least width of a column of prose, as long as another can be narrowed."""
 
 
 def print_table(

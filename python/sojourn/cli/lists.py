@@ -116,7 +116,7 @@ def _kernels(engine: str) -> list[Kernel] | None:
 
 
 def _of_kernels(kernels: Sequence[Kernel], names: Callable[[Kernel], list[str]], known: Sequence[Entry]) -> list[Entry]:
-    """Return what kernels have, each with those that do, and what the simulator says of it if it has it, too."""
+    """Return the entries of kernels, each with its kernels, and the simulator's summary if it has the entry, too."""
     summaries = {entry["name"]: entry["summary"] for entry in known}
     return [
         {
@@ -145,7 +145,7 @@ def _classes(name: str | None) -> list[str]:
 
 
 def _note(plugins: list[str], name: str | None) -> None:
-    """Say what has been loaded."""
+    """Print notes on loaded files."""
     note_files(plugins)
     for word in _classes(name):
         note_python(word.removeprefix(PREFIX).rpartition(":")[0])

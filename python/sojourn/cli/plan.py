@@ -1,4 +1,4 @@
-"""``sojourn run --dry-run``: what would be run, and what it would need."""
+"""``sojourn run --dry-run``: the runs of a command, and their needs."""
 
 import math
 from collections.abc import Sequence
@@ -17,11 +17,11 @@ _BASIS: Final = (
 )
 
 LONG_S: Final = 60.0
-"""Before runs that take longer than this, s, the command prints what they need."""
+"""Before runs that take longer than this, s, the command prints their needs."""
 
 
 def show_plan(campaign: Campaign, *, as_json: bool) -> None:
-    """Print cells, runs and what they need by experiment; of a folder that is there, of what is left to run."""
+    """Print cells, runs and their needs by experiment; with an existing folder, of the remaining runs."""
     plan, threads = campaign.plan(), campaign.threads
     there = {key.digest for key in plan.there}
     by_name: dict[str, list[RunKey]] = {}
@@ -56,7 +56,7 @@ def show_plan(campaign: Campaign, *, as_json: bool) -> None:
 
 
 def needs_line(own: Needs, threads: int) -> str:
-    """Return in a line what runs will need."""
+    """Return the needs of runs in a line."""
     if math.isnan(own.packets):
         return f"{span(own.simulated_s)} simulated; what else they need this engine cannot say"
     return (

@@ -1,4 +1,4 @@
-"""What the command line says of plugins and of Python files of the user's."""
+"""Messages about plugins and a user's Python files."""
 
 from collections.abc import Iterable
 

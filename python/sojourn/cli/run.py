@@ -130,7 +130,7 @@ def _part(keys: list[RunKey], shard: str | None) -> list[RunKey]:
 
 
 def _looks(aims: Sequence[str], seeds: int | None, max_seeds: int | None) -> tuple[list[precision.Aim], list[Look]]:
-    """Return what is to be known how closely of each cell, and when to look; neither unless it is asked for."""
+    """Return the aims of ``--precision`` and the looks; neither without that option."""
     wanted = [precision.Aim.parse(text) for text in aims if text != precision.CLAIMS]
     if max_seeds is not None and not aims:
         raise UsageError("--max-seeds goes with --precision", help="--seeds sets the number of seeds")

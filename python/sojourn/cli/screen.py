@@ -1,4 +1,4 @@
-"""What goes to the terminal: results to standard output, everything else to standard error."""
+"""Output to the terminal: results to standard output, everything else to standard error."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from rich.text import Text
 from sojourn.errors import Interrupted, SojournError
 
 _WIDTH: Final = 80
-"""Columns of what is no terminal and has no COLUMNS."""
+"""Columns if the output is no terminal and COLUMNS is not set."""
 
 
 class Talk:
@@ -21,7 +21,7 @@ class Talk:
     quiet: bool = False
     """Results and errors alone."""
     verbose: bool = False
-    """What is done, step by step."""
+    """Each step of the work."""
 
 
 TALK: Final = Talk()
@@ -32,7 +32,7 @@ class Screen(Console):
     """A console that takes texts as texts: what would steer a terminal is left out of them."""
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
-        """Yield what is to be written; colours come later, and are not texts."""
+        """Yield the segments to write; colours come later, and are not texts."""
         for segment in super().render(renderable, options):
             plain = segment.text.translate(_STEERING)
             yield segment if segment.control or plain == segment.text else Segment(plain, segment.style)

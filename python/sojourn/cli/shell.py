@@ -261,7 +261,7 @@ def _ignored_interrupts() -> Iterator[None]:
         del frame
         sys.exit(128 + number)
 
-    # A handler, because what is ignored here would be ignored by the command, too.
+    # A handler, because the command would inherit an ignored signal.
     before = {
         number: signal.signal(number, handler)
         for number, handler in ((signal.SIGINT, lambda *_: None), (signal.SIGTERM, leave), (signal.SIGHUP, leave))
@@ -274,7 +274,7 @@ def _ignored_interrupts() -> Iterator[None]:
 
 
 def _save(path: Path, line: "Way", run: "Run", command: str) -> None:
-    """Write what was seen as an experiment."""
+    """Write an experiment like the run."""
     import polars as pl
 
     from sojourn.cli.screen import say

@@ -49,7 +49,7 @@ def print_summary(found: Sequence[Cell]) -> None:
 
 
 def _legend(columns: Sequence[Headed]) -> str:
-    """Return what the columns are, in one line: those that do not explain themselves."""
+    """Return the meanings of the columns that do not explain themselves, in one line."""
     return "; ".join(f"{own.column.short}: {own.column.meaning}" for own in columns if own.column.meaning)
 
 

@@ -26,7 +26,7 @@ def validate(
     markdown: Path | None = None,
     as_json: bool = False,
 ) -> None:
-    """Compare, and print a summary and what is behind it."""
+    """Compare, and print a summary and its rows."""
     rows = read_published(against)
     known = Noise.read(noise) if noise is not None else Noise.beside(against)
     judged, not_run, unmeasured = against_runs(rows, path, known)

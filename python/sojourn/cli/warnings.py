@@ -1,4 +1,4 @@
-"""What the command line says of legal settings that may not be what was meant, and of results that mislead."""
+"""Messages about legal settings that may be unintended, and about results that mislead."""
 
 from collections.abc import Callable, Iterable
 
@@ -26,7 +26,7 @@ def show_warnings(
 
 
 def show_remarks(told: Iterable[SharedRemark]) -> None:
-    """Print what is to be known before numbers of runs are believed."""
+    """Print remarks to read before one believes the numbers of runs."""
     if TALK.quiet:
         return
     for own in told:

@@ -54,7 +54,7 @@ class Cell:
 
 
 class Told(Protocol):
-    """What is told from others: a run, or one that is yet to be made."""
+    """A run to distinguish from others, made or yet to be made."""
 
     @property
     def scenario(self) -> Scenario:

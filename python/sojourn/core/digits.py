@@ -11,7 +11,7 @@ DIGITS: Final = 15
 
 
 def rounded(frame: "pl.DataFrame") -> "pl.DataFrame":
-    """Return a frame whose numbers have at most 15 significant digits when they are written.
+    """Return the frame with its numbers rounded to 15 significant digits.
 
     >>> import polars as pl
     >>> rounded(pl.DataFrame({"a": [1.0000000000000002e-6, 0.1 + 0.2, float("nan")]}))["a"].to_list()

@@ -35,7 +35,7 @@ class ExtensionWarning(UserWarning):
 
 
 class Registry(Mapping[str, Entry], Generic[Entry]):
-    """What there is of one kind, by name: our own, then that of other distributions."""
+    """The entries of one kind by name: our own, then those of other distributions."""
 
     def __init__(self, group: str, kind: str, *, own: str = "", check: Callable[[object], str | None]) -> None:
         """Say what belongs here; nothing is imported.
@@ -43,7 +43,7 @@ class Registry(Mapping[str, Entry], Generic[Entry]):
         Args:
             group: the group of entry points.
             kind: what an entry is, for errors: ``kind of figure``.
-            own: a package whose ``OWN`` maps the names of our own to its modules and what they hold,
+            own: the package of our own entries; its ``OWN`` maps their names to module and attribute,
                 ``{"cdf": "cdf:KIND"}``; none if empty.
             check: says what is wrong with an entry; None if nothing is.
         """

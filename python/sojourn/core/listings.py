@@ -1,4 +1,4 @@
-"""What there is: queue disciplines, congestion controls, path elements, applications, stacks and suites, as data."""
+"""Lists of queue disciplines, congestion controls, path elements, applications, stacks and suites, as data."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ def qdiscs(plugins: Sequence[str] = (), classes: Sequence[str] = ()) -> list[Ent
     """Return every queue discipline: options with units and defaults by stack, statistics, sources.
 
     Args:
-        plugins: shared libraries whose disciplines are listed, too; they are loaded.
+        plugins: shared libraries to load; their disciplines are listed, too.
         classes: names of classes in Python files, as ``python:mine.py:Mine``, which are listed, too; the files are run.
     """
     return _entries(_core.qdiscs(plugins=plugins, classes=classes))

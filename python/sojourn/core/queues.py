@@ -29,7 +29,7 @@ class Queue:
     """``bottleneck.down.qdisc``: as metrics name it."""
     hop: str
     way: str
-    """``download`` or ``upload``: whose data it is on the way of."""
+    """``download`` or ``upload``: the data that passes it."""
     words: str
     """The discipline in tc's words; of a radio its kind."""
 
@@ -87,7 +87,7 @@ def that_matter(runs: Sequence[Run]) -> list[Queue]:
     """Return the queues that matter in these runs together: the one that packets wait longest in, then along the path.
 
     Args:
-        runs: of one cell or of several that stand in one table.
+        runs: of one cell, or of all cells of one table.
     """
     known: dict[str, Queue] = {}
     usual: dict[str, Queue] = {}

@@ -161,7 +161,7 @@ class Flow(Mapping[str, Any]):
         return str(traffic.get("cc") or traffic.get("tcp", {}).get("cc") or traffic["kind"])
 
     def base_rtt_ms(self, *, jitter: bool = True) -> float:
-        """Return its base RTT, ms: what the netems on its way, there and back, delay by at least.
+        """Return its base RTT, ms: the least delay of the netems on its way, there and back.
 
         Args:
             jitter: whether to count the further netems of a chain, which are there for jitter and bursts.

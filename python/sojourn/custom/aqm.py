@@ -1,4 +1,4 @@
-"""What a queue discipline in Python is."""
+"""The base class of queue disciplines in Python."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -12,8 +12,8 @@ class Aqm(ABC):
 
     It is made with the words behind the name as keyword arguments: ``qdisc = "python:mine.py:Mine limit 100 target 5ms
     ecn"`` makes ``Mine(limit=100, target=5_000_000, ecn=True)``. Whole numbers are ``int``, others ``float``,
-    percentages fractions, times nanoseconds, rates bits per second. The name of a parameter whose default is a bool
-    stands alone, and with ``no`` before it means False.
+    percentages fractions, times nanoseconds, rates bits per second. A parameter with a bool as its default is written
+    as its name alone for True, with ``no`` before it for False.
 
     A packet that was enqueued leaves once: dropped (:meth:`Packet.drop`), or returned by :meth:`dequeue`.
 
@@ -24,8 +24,8 @@ class Aqm(ABC):
     reasons: ClassVar[tuple[str, ...]] = ()
     """Names of reasons for drops and marks that Sojourn does not have itself."""
     gauges: ClassVar[Mapping[str, str]] = {}
-    """Attributes of the object, numbers, that are recorded at each step in the table ``queue_state``, each with what it
-    is."""
+    """Attributes of the object, numbers, that are recorded at each step in the table ``queue_state``, each with its
+    meaning."""
 
     @abstractmethod
     def enqueue(self, packet: Packet, queue: QueueView) -> None:
@@ -39,9 +39,9 @@ class Aqm(ABC):
         """
 
     def change(self, options: Mapping[str, object], queue: QueueView) -> None:
-        """Take other options while it runs: what an event's ``change`` gives, read as the constructor's arguments are.
+        """Take other options while it runs: those of an event's ``change``, read as the constructor's arguments are.
 
-        What the event does not write is not in ``options`` and stays as it is. Arguments without a default are written
-        again. A class that does not write this method is refused such events before the run starts.
+        Options that the event does not write are not in ``options`` and stay as they are. Arguments without a default
+        are written again. Before the run starts, Sojourn refuses such events for a class without this method.
         """
         raise NotImplementedError

@@ -1,8 +1,8 @@
 """Modules in the folder of a user's file that the file imports: they are part of a run's identity.
 
-They are found by reading the imports, also in what is imported, and are read anew whenever the file is: a module of the
-same name that somebody else has imported is neither used nor replaced. Relative imports are not understood, since a
-file is no package. They can be imported while the file is read, and not later from within a function.
+They are found by reading the imports, also those of imported modules, and are read again whenever the file is: a module
+of the same name that somebody else has imported is neither used nor replaced. Relative imports are not understood,
+since a file is no package. They can be imported while the file is read, and not later from within a function.
 """
 
 import ast

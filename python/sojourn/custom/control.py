@@ -26,16 +26,16 @@ class CongestionControl(ABC):
     """
 
     ecn: ClassVar[Ecn] = "off"
-    """What it asks its peer for at least: nothing, ECN as RFC 3168 has it, or Accurate ECN (RFC 9768). The flow's
+    """The least that it negotiates: nothing, ECN as RFC 3168 has it, or Accurate ECN (RFC 9768). The flow's
     ``ecn`` decides where it says something."""
     ect_1: ClassVar[bool] = False
     """Whether its data is sent as ECT(1), as that of L4S is (RFC 9331); else ECT(0)."""
     full_control: ClassVar[bool] = False
     """Whether it sets the window in every state, as BBR does (Linux's ``cong_control``): :meth:`on_ack` is called for
-    each ACK, in recovery as well, what a hook answers holds at once, and it may pace."""
+    each ACK, in recovery as well, the answer of a hook holds at once, and it may pace."""
     gauges: ClassVar[Mapping[str, str]] = {}
-    """Attributes of the object, numbers, that are recorded at each step in the table ``flow_state``, each with what it
-    is: ``{"base_rtt_us": "lowest RTT seen, µs"}``."""
+    """Attributes of the object, numbers, that are recorded at each step in the table ``flow_state``, each with its
+    meaning: ``{"base_rtt_us": "lowest RTT seen, µs"}``."""
 
     @abstractmethod
     def on_ack(self, view: View) -> Answer:

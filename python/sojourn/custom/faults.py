@@ -1,4 +1,4 @@
-"""What is wrong in a file of the user's, said with its line and without ours."""
+"""Errors in a user's file, with its line and without ours."""
 
 import traceback
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from sojourn.custom.watchdog import MESSAGE, Endless
 
 
 class Wrong(Exception):  # noqa: N818 - it becomes an error of the experiment or of the run
-    """What is wrong with a class, and what would be right."""
+    """An error in a class, and its correction."""
 
     def __init__(self, message: str, help: str) -> None:  # noqa: A002 - the word shown
         super().__init__(message)

@@ -18,7 +18,7 @@ from sojourn.custom.faults import Wrong, raised
 from sojourn.custom.watchdog import Endless, loading, watch
 
 PREFIX = "python:"
-"""What the names of classes begin with."""
+"""The prefix of names of classes."""
 
 _ECN = ("off", "rfc3168", "accecn")
 _DIFFERS = frozenset({"random", "secrets", "time", "datetime", "uuid", "os", "threading", "socket", "subprocess"})
@@ -39,7 +39,7 @@ def digest(path: str) -> str:
 
 
 def load_control(path: str, name: str) -> tuple[type, str, list[tuple[str, str]], list[str]]:
-    """Return the class of a congestion control, what it is, its gauges, and the hooks that are its own.
+    """Return the class of a congestion control, its summary, its gauges, and the hooks that are its own.
 
     Raises:
         Wrong: the file has no such class, or the class is none that can be called.
@@ -61,7 +61,7 @@ def load_control(path: str, name: str) -> tuple[type, str, list[tuple[str, str]]
 
 
 def load_aqm(path: str, name: str) -> tuple[type, str, list[tuple[str, str]], list[str]]:
-    """Return the class of a queue discipline, what it is, its gauges and its own reasons.
+    """Return the class of a queue discipline, its summary, its gauges and its own reasons.
 
     Raises:
         Wrong: as of :func:`load_control`.
@@ -269,7 +269,7 @@ def _written(made: type, words: list[str]) -> dict[str, list[str]]:
 
 
 def _value(word: str, span: Callable[[str], float], rate: Callable[[str], int]) -> object:
-    """Return what a word means: a number, a fraction, nanoseconds, bits per second, or itself."""
+    """Return the value of a word: a number, a fraction, nanoseconds, bits per second, or itself."""
     for read in (int, float, lambda text: float(text.removesuffix("%")) / 100 if text.endswith("%") else _no(text)):
         try:
             return read(word)

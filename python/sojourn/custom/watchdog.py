@@ -1,7 +1,7 @@
-"""A hook that does not come back ends in an error that names its line, and not in a run that stands for ever.
+"""A hook that does not come back ends in an error that names its line, and not in a run that hangs for ever.
 
-A thread looks once a second at what every thread is doing. A call from the simulator is a thread whose outermost frame
-is of the user's file. If that is the same frame at :data:`LOOKS` looks in a row, the hook is interrupted where it is:
+A thread looks once a second at the stacks of all threads. A thread with its outermost frame in the user's file is a
+call from the simulator. If that is the same frame at :data:`LOOKS` looks in a row, the hook is interrupted where it is:
 :class:`Endless` is raised there, and comes out of it as any error of the file's own would.
 
 Looks are counted and not seconds, so that a machine that slept is no reason. Results do not depend on it: a hook that
@@ -28,7 +28,7 @@ PERIOD_S = 1.0
 """Between two looks."""
 
 MESSAGE: Final = "it does not come back"
-"""What an error says about a hook that was interrupted."""
+"""The text of the error about an interrupted hook."""
 
 _BETWEEN: Final = frozenset({"make_aqm"})
 """Our functions between the simulator and the user's file."""

@@ -2,7 +2,7 @@
 
 Two runs of one seed draw the same starts, the same jitter and the same losses of the path, as far as their streams
 have the same names. What both owe to these draws cancels in the difference, which then varies less from seed to seed
-than either value. The median of the differences lies in an interval that assumes no distribution
+than either value. The median of the differences has an interval that assumes no distribution
 (:mod:`.interval`).
 
 How much it narrows depends on how far two runs stay alike; where they part at once, pairing gains nothing and costs
@@ -20,7 +20,7 @@ from sojourn.evidence.interval import fewest, median_interval
 from sojourn.evidence.judging import Bound, Ruling
 
 CONFIDENCE: Final = 0.95
-"""How often the interval holds the median: of twenty values that do not differ, one is said to by chance."""
+"""How often the interval holds the median: of twenty values without a difference, one seems to differ by chance."""
 
 FEWEST: Final = fewest(CONFIDENCE)
 """The least number of common seeds that give an interval."""

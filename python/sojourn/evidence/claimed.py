@@ -2,7 +2,7 @@
 
 A claim compares cells, of several experiments perhaps, and its bound is an interval for what is computed from all of
 them. So its cells get more seeds together, until :mod:`sojourn.evidence.claims` has a verdict, by that package's own
-looks: what stands here stands in ``sojourn claims`` of the folder, too.
+looks. So ``sojourn claims`` of the folder has the same verdicts.
 """
 
 import math
@@ -32,14 +32,14 @@ class ClaimStanding(Known):
 
 
 class Claimed:
-    """The claims whose cells are all among those that are run."""
+    """The claims that need no other cells than those of a command."""
 
     def __init__(self, keys: Sequence[RunKey], *, engine: str, first: int) -> None:
         """Choose them.
 
         Args:
-            keys: what is run.
-            engine: whose runs count.
+            keys: the runs of the command.
+            engine: its engine.
             first: seeds of a cell at the first look.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Two result sets compared: which metrics of which cells differ beyond the ranges of their seeds.
+"""A comparison of two result sets: metrics and cells that differ beyond the ranges of their seeds.
 
 A value differs where the range over one set's seeds has nothing in common with that of the other; a tolerance widens
 what is common. Two sets of the same thing with n and m seeds differ so by chance in 2 n! m! / (n + m)! of all values:

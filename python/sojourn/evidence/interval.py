@@ -31,7 +31,7 @@ class Look(NamedTuple):
 
 
 def looks(seeds: int = SEEDS) -> list[Look]:
-    """Return the looks: at so many seeds, at twice, four and eight times as many.
+    """Return the looks: at ``seeds`` seeds, at twice, four and eight times as many.
 
     >>> looks(10)[0], looks(10)[3].seeds
     (Look(seeds=10, confidence=0.95), 80)

@@ -36,7 +36,7 @@ def telling(parts: Iterable[Part], order: Sequence[enum.StrEnum], room: Callable
     """Return the part that decides: of those with the worst verdict the one with the least room to its limit.
 
     Args:
-        parts: what was judged.
+        parts: the judged parts.
         order: the verdicts, the worst first.
         room: how far a part is within its limit; NaN where it has no value, which decides last.
     """

@@ -1,4 +1,4 @@
-"""What a pipeline is told of experiments' checks: notes with their places, in the forms that pipelines read.
+"""Reports of experiments' checks for pipelines: notes with their places, in the forms that pipelines read.
 
 GitHub takes workflow commands on standard output (``::error file=…,line=…::message``), GitLab and most others the XML
 of JUnit.
@@ -28,7 +28,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing that is said of a file."""
+    """A message about a file."""
 
     level: Level
     file: str
@@ -48,7 +48,7 @@ _THAT = re.compile(r"^[ \t]*that[ \t]*=", re.MULTILINE)
 def places(text: str) -> dict[str, int]:
     r"""Return the line of each check of an experiment file, by its name, or its expression where it has none.
 
-    Checks that are not written as ``[[check]]`` stand at the first line.
+    Checks that are not written as ``[[check]]`` get the first line.
 
     >>> places('[experiment]\nname = "e"\n\n[[check]]\nname = "fair"\nthat = "jain(goodput) > 0.9"\n')
     {'fair': 6}
@@ -68,19 +68,19 @@ def places(text: str) -> dict[str, int]:
 
 
 def of_check(tally: Tally, file: str, lines: Mapping[str, int]) -> Note:
-    """Return what is said of a check."""
+    """Return the note on a check."""
     level = Level.ERROR if tally.failed else Level.NOTICE
     return Note(level, file, lines.get(tally.name, 1), f"check {tally.name}", str(tally), tally.experiment)
 
 
 def of_mistake(error: ExperimentError, file: str) -> Note:
-    """Return what is said of a file that is no experiment."""
+    """Return the note on a file that is no experiment."""
     message = error.message if error.help is None else f"{error.message} (help: {error.help})"
     return Note(Level.ERROR, error.file or file, error.line or 1, "mistake", message)
 
 
 def of_baseline(found: Comparison, files: Mapping[str, str]) -> list[Note]:
-    """Return what differs from the baseline beyond the ranges of the seeds, and what it does not have.
+    """Return notes on differences from the baseline beyond the ranges of the seeds, and on cells that it lacks.
 
     Args:
         found: the baseline first.

@@ -80,7 +80,7 @@ class Known:
     reached: bool
     """Whether it is known as closely as asked."""
     more: int | None
-    """About so many more seeds would be needed; None if that cannot be said."""
+    """About how many more seeds would be needed; None if unknown."""
     is_check: bool = False
 
     def text(self, known: str) -> str:
@@ -146,14 +146,14 @@ def until(
 
     Args:
         keys: every cell with the seeds of the last look, 1 and up.
-        aims: what is to be known.
+        aims: the aims to reach.
         planned: when to look.
         make: makes runs, those that are there already included.
         report: hears what each look is about.
-        joint: what else keeps cells open.
+        joint: a further judge that keeps cells open.
 
     Returns:
-        The runs that were made, and how each aim stands in each cell at the look at which the cell was left.
+        The runs that were made, and the state of each aim in each cell at its last look.
     """
     open_cells: Mapping[str, list[RunKey]] = _by_cell(keys)
     cells: dict[str, Cell] = {}

@@ -1,4 +1,4 @@
-"""The suites with what they cost: for lists."""
+"""The suites with their costs: for lists."""
 
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Experiments that a program describes, written out as the experiment language has them.
 
-What is said here is what TOML says: a keyword is a section of the file, or a setting of its ``[experiment]``. The text
+The arguments mirror TOML: a keyword is a section of the file, or a setting of its ``[experiment]``. The text
 is then parsed as any file is, so that there is one parser, one set of names and defaults, and errors name the place.
 """
 

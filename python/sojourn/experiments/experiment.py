@@ -57,7 +57,7 @@ class Experiment:
     seeds: int | None = None
     """The number of seeds requested outside the file."""
     warnings: Sequence[ExperimentWarning] = ()
-    """What it says that is legal and may not be what was meant; stored with the runs that have it."""
+    """Legal settings that may be unintended; stored with the runs that have them."""
 
     @classmethod
     def build(cls, *, engine: str = "sim", **said: object) -> "Experiment":
@@ -332,7 +332,7 @@ def parse(
 
 
 def suites() -> dict[str, str]:
-    """Return the experiments that come with Sojourn: what each is about, by the name that :func:`load` takes.
+    """Return the experiments that come with Sojourn: descriptions by the name that :func:`load` takes.
 
     >>> suites()["l4s-tests/s7"]
     'One CUBIC, Reno or Prague flow through fq_codel'

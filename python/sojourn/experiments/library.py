@@ -48,7 +48,7 @@ def suites() -> dict[str, dict[str, Path]]:
 
 
 def abouts() -> dict[str, str]:
-    """Return what every scenario of every suite is about, by its name."""
+    """Return the description of every scenario of every suite, by its name."""
     return {
         f"{suite}/{name}": str(tomllib.loads(file.read_text(encoding="utf-8"))["experiment"].get("about", ""))
         for suite, scenarios in suites().items()

@@ -1,8 +1,8 @@
 """One cell of an experiment file as a file of its own: the labels' settings where they belong, and no axes.
 
-What the playground is given of a stored run: its controls can then show every setting. The language merges bundles of
-settings itself when it resolves a file; here they are merged in its text, and what comes of it is held against the run
-that is meant. Where it resolves to anything else, there is no such file.
+The playground receives it for a stored run, since its controls can then show every setting. The language merges bundles
+of settings itself when it resolves a file; here they are merged in its text, and the result is compared with the stored
+run. Where it resolves to anything else, there is no such file.
 """
 
 import copy
@@ -16,7 +16,7 @@ from sojourn.errors import SojournError
 from sojourn.experiments import document
 
 _OF_MANY = ("axis", "exclude", "include", "search")
-"""Sections that say of several cells what they are."""
+"""Sections that describe several cells."""
 
 
 def single(text: str, scenario: Mapping[str, Any]) -> str | None:
@@ -43,7 +43,7 @@ def single(text: str, scenario: Mapping[str, Any]) -> str | None:
         file = document.toml(**own)
         found = [json.loads(one.json) for one in _core.load(file, "single.toml").scenarios]
     except (SojournError, KeyError, TypeError, ValueError):
-        # Expressions of axes, words of plugins: what the language knows and a tree of TOML does not.
+        # Expressions of axes and words of plugins: a tree of TOML cannot hold them.
         return None
     same = len(found) == 1 and {**found[0], "cell": []} == {**scenario, "cell": []}
     return file if same else None

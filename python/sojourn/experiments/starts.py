@@ -15,7 +15,7 @@ from sojourn.errors import UsageError
 from sojourn.experiments import library
 
 DEFAULT: Final = "two-flows"
-"""What one begins with who says nothing."""
+"""The default."""
 
 _NAME: Final = re.compile(r'(?m)^(name\s*=\s*)"[^"]*"')
 _WORD: Final = re.compile(r"[^A-Za-z0-9._-]+")
@@ -28,7 +28,7 @@ def starts() -> Mapping[str, Path]:
 
 
 def about(file: Path) -> str:
-    """Return what an experiment is about, in its own words."""
+    """Return an experiment's own description."""
     return str(tomllib.loads(file.read_text(encoding="utf-8"))["experiment"].get("about", ""))
 
 

@@ -1,4 +1,4 @@
-"""What an experiment says that is legal and may not be what was meant."""
+"""Legal settings of an experiment that may be unintended."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ class ExperimentWarning:
     """Something that runs as it is written: ``target 5``, which tc takes for 5 µs."""
 
     place: ExperimentError
-    """What it is and where: message, help, file, line and column, from 1."""
+    """Text and place: message, help, file, line and column, from 1."""
     runs: Sequence[int]
     """Which runs of the experiment have it, by their places in it."""
 
     @classmethod
     def of(cls, warning: _core.Warning) -> "ExperimentWarning":
-        """Return what the language says."""
+        """Return a warning of the language."""
         place = ExperimentError(
             warning.message,
             file=warning.file,

@@ -1,4 +1,4 @@
-"""What is said of one run: where it is from, what its results hide, and how it is made again."""
+"""The description of one run: where it is from, what its results hide, and how it is made again."""
 
 import shlex
 from collections.abc import Mapping
@@ -20,11 +20,11 @@ _MOST_SEEDS: Final = 200
 
 
 def about(catalogue: Catalogue, revision: Revision, index: int) -> Mapping[str, Any]:
-    """Return what a page says of a run.
+    """Return the description of a run for a page.
 
     Args:
         catalogue: the folder's runs.
-        revision: whose number it is.
+        revision: the list that the number is from.
         index: the run.
 
     Raises:

@@ -26,7 +26,7 @@ _KINDS: Final = {
     ".csv": "text/csv; charset=utf-8",
     ".md": "text/plain; charset=utf-8",
 }
-"""What a report is made of."""
+"""Kinds of a report's files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +163,7 @@ class Catalogue:
         return folder.named(name)
 
     def apart(self, revision: Revision) -> Axis | None:
-        """Return what tells cells of the same name apart, as one axis more; None where nothing has to.
+        """Return an axis that distinguishes cells of the same name; None where there are no such cells.
 
         An experiment may have been run again with ``--set`` or by another build (:mod:`sojourn.core.cells`).
         """
@@ -180,14 +180,14 @@ class Catalogue:
         return axis("variant", [said.get(cell) for cell in revision.cells()]) if said else None
 
     def pages(self) -> list[str]:
-        """Return the names of the pages that lie in the folder: its reports."""
+        """Return the names of the pages in the folder: its reports."""
         return sorted(name for name in _plain_files(self._root) if name.endswith(".html"))
 
     def page(self, name: str) -> tuple[str, bytes] | None:
-        """Return a page of :meth:`pages`, or a file that a report has beside it, with its kind; None if there is none.
+        """Return a page of :meth:`pages`, or a file of a report's folder, with its kind; None if there is none.
 
         Args:
-            name: ``report.html``, or ``report/figure.svg``: what a report writes lies in a folder of its name.
+            name: ``report.html``, or ``report/figure.svg``: a report has its files in a folder of its name.
         """
         of, slash, own = name.partition("/")
         kind = _KINDS.get(f".{name.rpartition('.')[2]}", "")

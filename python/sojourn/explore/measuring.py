@@ -1,8 +1,8 @@
 """Metrics of many runs, which come as they are measured.
 
-A run takes some milliseconds: its tables are read, their checksums verified, and the extension module asked. What was
-measured once is kept, so that another arrangement of the same numbers takes no reading. Invariant: a number here is
-that of ``sojourn table`` for the same run and expression, since the same function measures it.
+A run takes some milliseconds: its tables are read, their checksums verified, and the extension module asked. Values are
+kept, so that another arrangement of the same numbers takes no reading. Invariant: a number here is that of
+``sojourn table`` for the same run and expression, since the same function measures it.
 """
 
 import math
@@ -22,18 +22,18 @@ from sojourn.views.run import Run
 from sojourn.views.summary_table import Asked
 
 _MOST_KEPT: Final = 32
-"""Expressions whose values are kept: of 10 000 runs about four megabytes each."""
+"""The number of expressions with kept values: of 10 000 runs about four megabytes each."""
 
 _TOGETHER: Final = 64
 """Runs that are measured at a time: the page waits for that many."""
 
 _PAUSE_S: Final = 0.15
-"""A page is told so often of what was measured."""
+"""The pause between two messages to a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What a run has of a metric."""
+    """The values of a metric in a run."""
 
     of: Sequence[tuple[str, float | None]]
     """A value, or one for each flow with its name; None where there is none."""
@@ -50,10 +50,10 @@ class Measuring:
         self._lock = threading.Lock()
 
     def stream(self, revision: Revision, expression: str, wanted: Sequence[int]) -> Iterator[dict[str, Any]]:
-        """Yield what the page is told: what is measured first, then values as they come.
+        """Yield the messages to the page: the kept values first, then others as they are measured.
 
         Args:
-            revision: whose runs.
+            revision: the list of runs.
             expression: a metric of the language; ``{flow}`` stands for each flow, ``{queue}`` for the bottleneck.
             wanted: the runs, in the order in which they are to be measured.
 
@@ -80,7 +80,7 @@ class Measuring:
         yield {"rows": rows, "done": len(wanted), "wrong": [{"why": why, "runs": n} for why, n in wrong.items()]}
 
     def _of(self, expression: str) -> dict[str, Values]:
-        """Return what is kept of an expression; what was asked for longest ago makes room."""
+        """Return the kept values of an expression; if there are too many expressions, the least recently used goes."""
         with self._lock:
             kept = self._kept.setdefault(expression, {})
             self._kept.move_to_end(expression)

@@ -1,4 +1,4 @@
-"""What a page may ask for, read from JSON into types; whatever else comes is refused in words."""
+"""The requests that a page may make, read from JSON into types; others are refused in words."""
 
 import json
 import re
@@ -32,7 +32,7 @@ class Measure:
 
     @classmethod
     def read(cls, body: bytes) -> Self:
-        """Return what is asked for.
+        """Return the request.
 
         Raises:
             UsageError: if it is something else.
@@ -53,7 +53,7 @@ class Series:
 
     @classmethod
     def read(cls, body: bytes) -> Self:
-        """Return what is asked for.
+        """Return the request.
 
         Raises:
             UsageError: if it is something else.
@@ -76,7 +76,7 @@ class One:
 
     @classmethod
     def read(cls, body: bytes) -> Self:
-        """Return what is asked for.
+        """Return the request.
 
         Raises:
             UsageError: if it is something else.

@@ -18,7 +18,7 @@ _USUAL: Final = ("flows", "queues", "queue_state", "pings", "limits", "flow_stat
 
 
 def columns(record: Record) -> list[dict[str, str]]:
-    """Return every column that can be drawn over time, with what an axis says of it; no table is read for it."""
+    """Return every column that can be drawn over time, with its title; no table is read for it."""
     known = [name for name in _USUAL if name in record.tables]
     found = []
     for table in [*known, *(name for name in record.tables if name not in known)]:

@@ -2,19 +2,19 @@
 
 What is refused, and why:
 
-- Whoever does not have the address: it holds 256 random bits, compared in constant time. Whoever else is on the machine
-  can connect, and is told nothing.
+- Whoever does not have the address: it holds 256 random bits, compared in constant time. Other users of the machine
+  can connect, and learn nothing.
 - A page of somebody else's that a browser has open: it does not know the address. Should it have guessed a name that
   resolves to this machine (DNS rebinding), the Host header has that name and not ours. Requests that carry a body say
   where they are from (Origin), and that has to be us.
 - Paths: none reaches the file system. A request names one of seven things, a run by its number, and a report by a name
   that is compared with those in the folder.
 - Whatever the results hold: the page takes every text as text; its policy lets its own script run by its hash and
-  nothing else, and lets it speak to nobody but us. Reports that lie in the folder are shown without our origin, and the
+  nothing else, and lets it speak to nobody but us. Reports of the folder are shown without our origin, and the
   script that they may run is the one that this Sojourn writes.
 
 The standard library's server has everything that seven routes on loopback need, and no other package comes with it.
-What it lacks is what we do not have: files by path, many users, encryption.
+It lacks files by path, many users and encryption, which we do not need.
 """
 
 import hmac
@@ -158,7 +158,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = _PATIENCE_S
 
     def do_GET(self) -> None:
-        """Answer what has no body."""
+        """Answer a request without a body."""
         self._answer({"": self._page, "runs": self._runs})
 
     def do_HEAD(self) -> None:
@@ -166,7 +166,7 @@ class Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def do_POST(self) -> None:
-        """Answer what is asked for in JSON."""
+        """Answer a request in JSON."""
         self._answer({"measure": self._measure, "series": self._series, "run": self._run})
 
     # --- who is answered ----------------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Handler(BaseHTTPRequestHandler):
             self._json({"error": error.message, "help": error.help}, HTTPStatus.UNPROCESSABLE_ENTITY)
 
     def _admitted(self) -> str:
-        """Return what is asked for, behind the token.
+        """Return the path behind the token.
 
         Raises:
             RefusedError: if it is not ours to answer.
@@ -206,7 +206,7 @@ class Handler(BaseHTTPRequestHandler):
         return what
 
     def _body(self) -> bytes:
-        """Return what a request carries.
+        """Return the body of a request.
 
         Raises:
             RefusedError: if it is no JSON, or too much of it.
@@ -258,7 +258,7 @@ class Handler(BaseHTTPRequestHandler):
         self._lines(self._overlaid(asked, [revision.name(index) for index in asked.runs]))
 
     def _overlaid(self, asked: Series, names: list[str]) -> Iterator[Mapping[str, Any]]:
-        """Yield one run after another; what is wrong with one is said in its place."""
+        """Yield one run after another; a damaged run yields its error."""
         for index, name in zip(asked.runs, names, strict=True):
             try:
                 found = lines(self.server.catalogue.record(name), asked.table, asked.column, asked.between)
@@ -306,7 +306,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Security-Policy", f"{policy}; frame-ancestors 'none'")
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse what is no HTTP that is known here; nothing of the request is said again."""
+        """Refuse unknown HTTP; the answer repeats nothing of the request."""
         del message, explain
         self.close_connection = True
         if not hasattr(self, "command") or self.command is None:

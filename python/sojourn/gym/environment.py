@@ -38,7 +38,7 @@ _SEEDS: Final = 1 << 31
 
 
 class Step(NamedTuple):
-    """What a step of the run said."""
+    """The observations of a step of the run."""
 
     time: float
     """Since the run's beginning, s."""

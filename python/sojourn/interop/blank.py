@@ -57,5 +57,5 @@ def flow(kind: Kind, *, name: str, direction: str, start_us: float) -> dict[str,
 
 
 def name_of(text: str, otherwise: str) -> str:
-    """Return an experiment's name from a title: what a name may not have becomes ``-``."""
+    """Return an experiment's name from a title: characters that a name may not have become ``-``."""
     return re.sub(r"[^A-Za-z0-9._/-]+", "-", text).strip("-") or otherwise

@@ -1,4 +1,4 @@
-"""Result tables from rows that say only what is known."""
+"""Result tables from rows that have only the known values."""
 
 import json
 import math

@@ -1,8 +1,8 @@
 """Other people's runs into a results folder: plots, metrics, ``validate`` and reports then work on them.
 
-What a file does not say is left open rather than made up: numbers that it lacks are NaN, counters that it lacks are 0
-and named in the run's ``scenario.json``. Which reader takes a file, its name says where it ends with ``.qlog``,
-``.sqlog`` or ``.flent``, packed or not; of others what is in it says, and what no reader knows is taken for Flent's.
+Missing values are not made up: numbers that a file lacks are NaN, counters that it lacks are 0 and named in the run's
+``scenario.json``. A name that ends with ``.qlog``, ``.sqlog`` or ``.flent``, packed or not, decides the reader; for
+other files their content does, and Flent's reader takes those that no other knows.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,11 +27,11 @@ def import_files(
         files: which.
         to: the results folder; it is not made if no file can be read.
         command: the command that asked for it.
-        failed: told of each file that cannot be read; the others are imported. Such a file ends the import unless this
-            is given.
+        failed: called with the error of each file that cannot be read; the others are imported. Without it, such a file
+            ends the import.
 
     Raises:
-        DataFileError: if a file is of no format that is read, or is damaged, and nobody is told.
+        DataFileError: if a file is of no format that is read, or is damaged, and there is no ``failed``.
         StoreError: if the folder cannot be written.
     """
     done: list[Imported] = []
@@ -55,7 +55,7 @@ def import_files(
 TOOLS: Final[Sequence[tuple[Callable[[bytes], bool], Callable[[Path], Incoming]]]] = [
     (tool.takes, tool.incoming) for tool in (mahimahi, irtt, iperf3, ss)
 ]
-"""Readers of what measuring tools write, told by what is in a file; the first that takes one reads it."""
+"""Readers of measuring tools' files; the first that recognises a file by its content reads it."""
 
 
 def _read(path: Path) -> Incoming:

@@ -1,4 +1,4 @@
-"""What a reader of another program's files hands over, and how it becomes a run of a results folder."""
+"""The output of a reader of another program's files, and its way into a results folder."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -28,33 +28,33 @@ class Incoming:
 
     path: Path
     digest: str
-    """SHA-256 of its bytes, which tells files apart."""
+    """SHA-256 of its bytes, which identifies the file."""
     engine: str
-    """The engine that the run is said to be by."""
+    """The name of the run's engine."""
     version: str
     """Of the program that wrote it."""
     scenario: dict[str, Any]
-    """What is known of the experiment, not resolved yet."""
+    """The known part of the experiment, not resolved yet."""
     measured: Sequence[str]
-    """What of it was measured rather than asked for (:attr:`sojourn.core.store.RunKey.measured`)."""
+    """The settings that were measured rather than asked for (:attr:`sojourn.core.store.RunKey.measured`)."""
     about: Mapping[str, Any]
-    """What else ``scenario.json`` says of the file."""
+    """Further entries on the file for ``scenario.json``."""
     tables: Callable[[Mapping[str, Any]], tuple[Tables, Sequence[str]]]
     """The run's tables, from the resolved scenario, and the columns of flows that the file has nothing for."""
     left_out: Sequence[str] = ()
-    """What is in the file and has no place; a sentence's worth each."""
+    """Contents of the file that have no place in a run; a phrase each."""
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of one file."""
+    """The result for one file."""
 
     file: Path
     record: Record
     new: bool
     """Whether it was not in the folder before."""
     left_out: Sequence[str]
-    """What is in it and has no place."""
+    """Contents of the file that have no place in a run."""
 
 
 def digest_of(record: Record) -> str:
@@ -72,7 +72,7 @@ def add(file: Incoming, folder: Folder, known: dict[str, Record], command: str) 
         command: the command that asked for it.
 
     Raises:
-        DataFileError: if what it says of its experiment does not hold together.
+        DataFileError: if its data on the experiment are inconsistent.
         StoreError: if the folder cannot be written.
     """
     if file.digest in known:
@@ -80,7 +80,7 @@ def add(file: Incoming, folder: Folder, known: dict[str, Record], command: str) 
     scenario = dict(file.scenario)
     others = [record.head["scenario"] for record in known.values()]
     taken = {s["seed"] for s in others if (s["experiment"], s["cell"]) == (scenario["experiment"], scenario["cell"])}
-    # Repetitions of one cell are told apart as runs with different seeds are.
+    # Repetitions of one cell get different seeds.
     scenario["seed"] = next(n for n in (scenario["seed"], *range(1, len(taken) + 2)) if n not in taken)
     try:
         resolved = _core.Scenario(json.dumps(scenario))

@@ -1,8 +1,8 @@
 """iperf3's JSON (``iperf3 -J``, ``--json-stream``): each stream is a flow, each interval a sample.
 
-The rate of an interval is what the end that wrote the file handed to TCP or got from it: at the receiver that is
-goodput; at the sender it is what was written, which the send buffer holds for a while. ``scenario.json`` says at which
-end (``goodput_at``). Intervals that ``--omit`` leaves out are left out.
+The rate of an interval counts the bytes that the end with the file handed to TCP or got from it: at the receiver that
+is goodput; at the sender it includes bytes in the send buffer. ``scenario.json`` says at which end (``goodput_at``).
+Intervals that ``--omit`` leaves out are left out.
 """
 
 import json
@@ -68,7 +68,7 @@ def incoming(path: Path) -> Incoming:
 
 
 def _document(path: Path, content: bytes) -> Mapping[str, Any]:
-    """Return the one document of a file, or what the lines of ``--json-stream`` say together."""
+    """Return the one document of a file, or the lines of ``--json-stream`` as one document."""
     try:
         said = json.loads(content)
     except (ValueError, RecursionError) as whole:
@@ -115,7 +115,7 @@ class _Streams:
     """How long each interval was, s."""
 
     def take(self, place: int, stream: Mapping[str, Any]) -> None:
-        """Take what an interval says of a stream."""
+        """Add an interval's data of a stream."""
         if stream.get("omitted") is True:
             self.omitted += 1
             return

@@ -1,6 +1,6 @@
 """irtt's JSON (``irtt client -o FILE``): each round trip is a packet of a probe, with both ways if the server stamped.
 
-A one-way delay is told by two clocks: it is as true as they agree.
+A one-way delay is a difference of two clocks: it is as good as their agreement.
 """
 
 import json

@@ -1,8 +1,9 @@
-"""What Mahimahi's ``mm-link --uplink-log`` and ``--downlink-log`` write: the link is the bottleneck, its queue is seen.
+"""Logs of Mahimahi's ``mm-link --uplink-log`` and ``--downlink-log``: the link is the bottleneck, its queue is seen.
 
-Lines are ``TIME SIGN REST``, times in ms: ``#`` an opportunity of so many bytes, ``+`` a packet comes, ``-`` one leaves
-with how long it was there, ``d`` so many packets and bytes are dropped. Lines that begin with ``#`` tell the trace, the
-command, the queue, and the time that the others begin at. Flows are not told apart: there is one, of all that left.
+Lines are ``TIME SIGN REST``, times in ms: ``#`` an opportunity with its bytes, ``+`` an arriving packet, ``-`` a
+leaving one with its delay, ``d`` a drop with its packets and bytes. Lines that begin with ``#`` have the trace, the
+command, the queue, and the time that the others begin at. The log does not distinguish flows: all packets that left
+are one flow.
 """
 
 import math
@@ -81,7 +82,7 @@ def incoming(path: Path) -> Incoming:
 
 
 def _read(path: Path, text: str) -> tuple[dict[str, str], str, "dict[int, _Step]"]:
-    """Return what a log says of itself, which way it is of, and what happened, by step."""
+    """Return a log's header, its direction, and its events by step."""
     about: dict[str, str] = {}
     way, base = "uplink", 0
     steps: dict[int, _Step] = defaultdict(_Step)

@@ -1,9 +1,10 @@
-"""A run from what a measuring tool wrote: flows with their samples, on a path of which the tool knows nothing.
+"""A run from a measuring tool's output: flows with their samples, on an unknown path.
 
-What iperf3, ``ss``, irtt and Mahimahi write has no word of the bottleneck. So the scenario has a hop without a queue or
-a delay, unless the tool was the hop itself; what a tool cannot know is not made up, and named in ``scenario.json``.
+The output of iperf3, ``ss``, irtt and Mahimahi says nothing of the bottleneck. So the scenario has a hop without a
+queue or a delay, unless the tool was the hop itself; values that a tool cannot know are not made up, and named in
+``scenario.json``.
 
-The tool's host is the client, as Flent's is: what it sends goes up.
+The tool's host is the client, as Flent's is: the data that it sends goes up.
 """
 
 import hashlib
@@ -45,10 +46,10 @@ class Flow:
 
 @dataclass
 class Measurement:
-    """What was read from a file."""
+    """The content of a file."""
 
     tool: str
-    """The engine that its run is said to be by."""
+    """The name of the run's engine."""
     version: str
     flows: Sequence[Flow]
     step_us: int
@@ -64,7 +65,7 @@ class Measurement:
 
 
 def content_of(path: Path, kind: str) -> tuple[bytes, str]:
-    """Return what is in a file, unpacked, and the SHA-256 of its bytes.
+    """Return the unpacked content of a file, and the SHA-256 of its bytes as stored.
 
     Raises:
         DataFileError: if it cannot be read, is too large, or cannot be unpacked.
@@ -75,7 +76,7 @@ def content_of(path: Path, kind: str) -> tuple[bytes, str]:
 
 
 def as_incoming(path: Path, digest: str, read: Measurement) -> Incoming:
-    """Return a measurement as what becomes a run of a results folder.
+    """Return a measurement as the input of a run in a results folder.
 
     Raises:
         DataFileError: if its samples are too many.
@@ -185,4 +186,4 @@ def number(value: object, *, least: float = 0.0) -> float | None:
 
 
 _LARGEST: Final = 1e18
-"""Of what a tool measures; NaN is not within it either."""
+"""Of a measured number; NaN is not within it either."""

@@ -1,4 +1,4 @@
-"""Files of other programs as bytes: what is no file, or too large, or cannot be unpacked, is said."""
+"""Files of other programs as bytes, with errors for directories, files that are too large or cannot be unpacked."""
 
 import bz2
 import gzip
@@ -23,10 +23,10 @@ def read_file(path: Path, most: int, *, kind: str, too_large: str) -> bytes:
         too_large: why a larger one is not read, for the message.
 
     Raises:
-        DataFileError: saying what is wrong with it.
+        DataFileError: naming the error.
     """
     try:
-        # A pipe is opened only to be asked what it is; nobody need have its other end.
+        # A pipe is opened only to learn its kind; its other end need not be open.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -40,17 +40,17 @@ def read_file(path: Path, most: int, *, kind: str, too_large: str) -> bytes:
 
 
 def unpacked(path: Path, content: bytes, most: int, *, too_large: str, cut: bool = False) -> tuple[bytes, str | None]:
-    """Return what gzip, bzip2 or xz packed, and what was wrong with its end; what is not packed, as it is.
+    """Return bytes unpacked by gzip, bzip2 or xz, or as they are if not packed, and the damage at their end.
 
     Args:
         path: where it is from, for the message.
         content: the bytes.
         most: bytes that there may be when it is unpacked.
         too_large: why more are not read, for the message.
-        cut: whether what comes before damage is wanted; otherwise damage is an error.
+        cut: whether to return the bytes before damage; otherwise damage is an error.
 
     Raises:
-        DataFileError: saying what is wrong with it.
+        DataFileError: naming the error.
     """
     text = bytearray()
     wrong = None

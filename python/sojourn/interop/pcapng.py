@@ -1,4 +1,4 @@
-"""Captures of runs as pcapng: what each packet is and what became of it stands beside it (``crates/capture``)."""
+"""Captures of runs as pcapng, with a comment on each packet: its flow, wait, marks and drops (``crates/capture``)."""
 
 from pathlib import Path
 from typing import Final

@@ -1,10 +1,10 @@
-"""What ``ss -tin`` said again and again, with the time before each: every socket that sends is a flow.
+"""Repeated output of ``ss -tin``, with the time before each: every socket that sends is a flow.
 
 The form is that of Flent's ``ss_iterate``: a line ``Time: 1604073600.123456789`` (seconds since 1970, or of ISO 8601),
 then what ss wrote. ss may break a socket's line after its addresses, and does without ``-O``.
 
-A row's goodput is what was acknowledged since the row before. ss says nothing of the sockets' ages, so the first row of
-each is where it begins.
+A row's goodput counts the bytes acknowledged since the row before. ss does not print the sockets' ages, so each begins
+at its first row.
 """
 
 import datetime as dt
@@ -153,5 +153,5 @@ def _sample(at: float, apart: float, old: Mapping[str, float], new: Mapping[str,
 
 
 def _direction(own: str, peer: str) -> Literal["up", "down"]:
-    """A server's port is the smaller one: what it sends goes down."""
+    """A server has the smaller port, and its data goes down."""
     return "down" if int(own.rpartition(":")[2]) < int(peer.rpartition(":")[2]) else "up"

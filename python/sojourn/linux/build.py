@@ -7,7 +7,7 @@ A build is made repeatable as Documentation/kbuild/reproducible-builds.rst of th
 user, host and count are fixed, and Kbuild keeps the folder's name out of the program. So the program's hash says what
 was built: tree, configuration and compiler.
 
-When it is built it is booted once and asked what it has. One that does not boot is not kept.
+A built kernel is booted once to query its features. One that does not boot is not kept.
 """
 
 import fcntl
@@ -65,16 +65,16 @@ def build(
     """Build a kernel and put it into the cache.
 
     Args:
-        version: the series, ``7.3``; the newest that the package sources have and a stack is of unless given.
+        version: the series, ``7.3`` (default: the newest that the package sources have and a stack is of).
         tree: a kernel tree to build instead of a package.
-        name: what it is to be called. The name of an earlier kernel of the same source goes over to it.
+        name: its name, taken from an earlier kernel of the same source if that has it.
         config: a file with more options for it.
-        jobs: compilers at a time; one a core unless given.
-        say: told how far it is.
+        jobs: compilers at a time (default: one a core).
+        say: called with its progress.
 
     Raises:
         UsageError: if something is missing on this machine, there is no such source, or the name is taken.
-        RunError: if the build fails, or what was built does not boot.
+        RunError: if the build fails, or the kernel does not boot.
     """
     lacking = missing(["build"] if tree else ["build", "source"])
     if lacking:
@@ -134,7 +134,7 @@ class _Build:
         self.make = ["make", "-C", str(found.tree), "ARCH=um", f"O={out}", f"KBUILD_KCONFIG={top}"]
 
     def kernel(self) -> Kernel:
-        """Configure it, build it unless it is there, and ask it what it has."""
+        """Configure the kernel, build it unless it exists already, and query its features."""
         config = self._configure()
         release = output([*self.make, "-s", "kernelrelease"], _REPEATABLE).strip().splitlines()[-1]
         compiler = self._compiler()
@@ -171,7 +171,7 @@ class _Build:
         # What is to be linked is not there yet, which a rehearsal takes for an error; it goes on with the rest.
         rehearsed = _TO_COMPILE.findall(output([*self.make, "-nk", "linux"], _REPEATABLE))
         files = len(rehearsed)
-        # Of what is there already it takes what may have to be made anew (offsets, and who reads them) for made anew.
+        # Of the files that exist already, it counts all that may have to be rebuilt (offsets, and their users).
         again = any((self.out / name).exists() for name in rehearsed if name.endswith(".o"))
         most = "at most " if again else ""
         what = f"building {release}: {most}{files} file{'s'[: files != 1]} to compile"
@@ -208,7 +208,7 @@ class _Build:
         return process.returncode
 
     def _keep(self, release: str, config: str, compiler: str) -> Kernel:
-        """Put a built kernel into the cache; what it has is written last."""
+        """Put a built kernel into the cache; its description is written last."""
         stripped = self.out / "linux.stripped"
         run(["strip", "-o", str(stripped), str(self.out / "linux")], self.out, "the kernel cannot be stripped")
         digest = hash_of_program(stripped)

@@ -25,7 +25,7 @@ def run(words: Sequence[str], folder: Path, what: str, more: Mapping[str, str] |
 
 
 def output(words: Sequence[str], more: Mapping[str, str] | None = None) -> str:
-    """Return what a program writes, whether it fails or not."""
+    """Return the output of a program, whether it fails or not."""
     path = program(words[0]) or words[0]
     done = subprocess.run(  # noqa: S603 - as above
         [path, *words[1:]], capture_output=True, text=True, check=False, env={**os.environ, **(more or {})}

@@ -1,9 +1,9 @@
-"""What a kernel is configured with.
+"""The configuration of a kernel.
 
-The one thing that no configuration can say, User-Mode Linux's tick rate, is said by a copy of the tree's own top
-Kconfig with one symbol before everything else (Kconfig takes the first default of a symbol that is defined twice). All
-else is ``fragment.config``, and whatever congestion controls and queue disciplines the tree has besides: those of its
-user are not to be forgotten, and the fragment cannot know them.
+No configuration can set User-Mode Linux's tick rate. So a copy of the tree's own top Kconfig sets it, with one symbol
+before everything else (Kconfig takes the first default of a symbol that is defined twice). All else is from
+``fragment.config``, with every further congestion control and queue discipline of the tree: the user's own must not be
+forgotten, and the fragment cannot know them.
 """
 
 import re
@@ -42,7 +42,7 @@ def top(kconfig: str) -> str:
 
 
 def fragment(tree: Path, own: Path | None) -> str:
-    """Return what is set beyond User-Mode Linux's defaults: ours, the tree's, and then the user's own lines.
+    """Return the options beyond User-Mode Linux's defaults: ours, the tree's, and then the user's own lines.
 
     Raises:
         UsageError: if the user's file cannot be read, or has something else than options in it.
@@ -64,7 +64,7 @@ def options(tree: Path) -> list[str]:
 def controls_beyond_mainline(kernel: Kernel) -> list[str]:
     """Return the congestion controls of a kernel that mainline does not have.
 
-    Of one that an earlier version of Sojourn built there are none: what is known of it are the names of options.
+    For a kernel that an earlier version of Sojourn built there are none: only the names of its options are known.
     """
     if kernel.hash is None:
         return []
@@ -95,7 +95,7 @@ def lines(own: Path | None) -> list[str]:
 
 
 def refuse_what_does_not_take(config: str, own: Path | None) -> None:
-    """Refuse a configuration without what the engine needs, or without an option that the user asked for.
+    """Refuse a configuration without an option that the engine needs or the user asked for.
 
     Raises:
         UsageError: naming the option.

@@ -23,13 +23,13 @@ _KEYS: Final = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 def built(folder: Path | None = None) -> list[Path]:
-    """Return the ``tc`` programs in a folder, the cache's unless given; the newest first."""
+    """Return the ``tc`` programs in a folder (default: the cache), the newest first."""
     found = [file for file in (folder or cache()).glob("tc-*/tc") if file.is_file()]
     return sorted(found, key=lambda file: order(file.parent.name), reverse=True)
 
 
 def unknown(disciplines: Iterable[str], tc: Sequence[str | Path] | None = None) -> list[str]:
-    """Return those disciplines that none of these ``tc`` programs knows: the machine's and the cache's unless given."""
+    """Return those disciplines that none of these ``tc`` programs knows (default: the machine's and the cache's)."""
     if tc is None:
         own = program("tc")
         tc = [*([own] if own else []), *built()]

@@ -14,7 +14,7 @@ from sojourn.core.store.atomic import write_file
 from sojourn.errors import UsageError
 
 _TOOLCHAIN = re.compile(r"CONFIG_(CC|GCC|AS|LD|LLD|CLANG|RUSTC|PAHOLE|BINDGEN|TOOLCHAIN)_")
-"""Options that say what it was built with, not what was built."""
+"""Options that describe the toolchain, not the kernel."""
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 _DIGITS: Final = 8
@@ -55,16 +55,16 @@ class Kernel:
 
     @property
     def id(self) -> str:
-        """What tells it from every other: ``7.3.4-1c0ffee1``."""
+        """Its unique name: ``7.3.4-1c0ffee1``."""
         return f"{self.version}-{self.hash or self.config}"
 
     @property
     def label(self) -> str:
-        """What people call it: its name, or else what tells it from every other."""
+        """Its name for people: the given one, or else :attr:`id`."""
         return self.name or self.id
 
     def write(self) -> None:
-        """Write what is known of it into its folder, which makes it a finished kernel."""
+        """Write its description into its folder, which makes it a finished kernel."""
         told = {
             "version": self.version,
             "hash": self.hash,
@@ -120,7 +120,7 @@ def cache() -> Path:
 
 
 def kernels(folder: Path | None = None) -> list[Kernel]:
-    """Return the finished kernels of a folder, the cache's unless given; oldest version first."""
+    """Return the finished kernels of a folder (default: the cache), oldest version first."""
     found = []
     for file in (folder or cache()).glob("*/kernel.json"):
         try:
@@ -169,7 +169,7 @@ def named(word: str) -> Kernel:
 def check_name(name: str, source: str) -> None:
     """Refuse a name that a kernel of this source cannot have.
 
-    A name goes with its source: built anew, the tree's new kernel takes it over. The old one stays under its id.
+    A name belongs to a source: the new kernel of a rebuilt tree takes it over. The old one stays under its id.
 
     Raises:
         UsageError: if it is no name, or that of a kernel of another source.
@@ -185,7 +185,7 @@ def check_name(name: str, source: str) -> None:
 
 
 def remove(kernel: Kernel) -> list[Path]:
-    """Remove a kernel, and with the last one of a tree what the next build of that would have begun with.
+    """Remove a kernel, and with the last one of a tree its compiled files, which the next build would reuse.
 
     Returns:
         The folders that are gone.
@@ -201,7 +201,7 @@ def remove(kernel: Kernel) -> list[Path]:
 
 
 def objects_of(tree: Path) -> Path:
-    """Return where what was compiled of a tree is kept, so that its next build compiles what has changed alone."""
+    """Return the folder of a tree's compiled files: its next build compiles only the changes."""
     return cache() / f"objects-{sha256(os.fsencode(tree)).hexdigest()[:_DIGITS]}"
 
 

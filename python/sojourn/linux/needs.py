@@ -1,4 +1,4 @@
-"""What a machine needs to build a kernel and to run it, and the command that gets it."""
+"""The programs that a machine needs to build a kernel and to run it, and the command that installs them."""
 
 import platform
 import shutil
@@ -71,12 +71,12 @@ def needs() -> list[Need]:
 
 
 def missing(purposes: Iterable[str]) -> list[Need]:
-    """Return what is not there of what these purposes need."""
+    """Return the needs of these purposes that the machine lacks."""
     wanted = set(purposes)
     return [need for need in needs() if need.purpose in wanted and not need.there()]
 
 
 def command(lacking: Iterable[Need]) -> str:
-    """Return the command that installs what is lacking; empty if no package has it."""
+    """Return the command that installs these needs; empty if no package has them."""
     packages = sorted({need.package for need in lacking if need.package})
     return f"apt install {' '.join(packages)}" if packages else ""

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 
 Say = Callable[[str, float], None]
-"""Told what is being done, and how much of it: 0 to 1."""
+"""Called with the current step and its progress: 0 to 1."""
 
 
 def silent(_what: str, _share: float) -> None:

@@ -79,7 +79,7 @@ def package(version: str | None) -> str:
     """Return the name of the source package of a series, or of the newest that a stack is of.
 
     Raises:
-        UsageError: if the package sources have none, with what there is and how to get another.
+        UsageError: if the package sources have none, with those that exist and the way to get another.
     """
     found = output(["apt-cache", "search", "--names-only", r"^linux-source-[0-9.]+$"])
     names = re.findall(r"^(linux-source-([0-9.]+))\s", found, re.MULTILINE)

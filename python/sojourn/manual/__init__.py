@@ -1,6 +1,6 @@
-"""The documentation as it lies in a wheel: pages that a browser opens from disk, found by name.
+"""The documentation in a wheel: pages that a browser opens from disk, found by name.
 
-``make docs`` builds the site and copies it beside this file; it is not in the repository. A page is named as in the
+``make docs`` builds the site and copies it to this folder; it is not in the repository. A page is named as in the
 site's addresses, without ``.html``: ``tutorials/first-experiment``, ``metrics``.
 """
 
@@ -19,7 +19,7 @@ START: Final = "index"
 
 _TITLE: Final = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _HEAD: Final = 8192
-"""Bytes of a page that its title stands in."""
+"""The first bytes of a page, which include its title."""
 
 
 def pages(site: Path = SITE) -> Mapping[str, Path]:
@@ -39,14 +39,14 @@ def pages(site: Path = SITE) -> Mapping[str, Path]:
 
 
 def title(page: Path) -> str:
-    """Return what a page calls itself."""
+    """Return the title of a page."""
     with page.open("rb") as file:
         found = _TITLE.search(file.read(_HEAD).decode(errors="replace"))
     return html.unescape(found[1]).strip().removesuffix(" - Sojourn") if found else page.stem
 
 
 def find(words: str, site: Path = SITE) -> Path:
-    """Return the page of this name, or the only one whose name or title has these words in it.
+    """Return the page of this name, or the only one with these words in its name or title.
 
     Args:
         words: a name, the end of one, or words in it or in the title; case does not matter.

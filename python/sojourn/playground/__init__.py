@@ -1,6 +1,6 @@
 """The playground: the simulator in one page, which a browser opens from disk, and addresses with experiments in them.
 
-The page is made by ``make web`` (it needs Node.js and the target for WebAssembly) and lies beside this file, not in the
+``make web`` makes the page in this folder (it needs Node.js and the target for WebAssembly); it is not in the
 repository. The address is that of ``web/src/address.js``: a version, then JSON, deflated, in the alphabet of URLs.
 """
 
@@ -50,7 +50,7 @@ def fragment(text: str, other: str | None = None) -> str:
 
     Args:
         text: the experiment.
-        other: another one, to stand beside it.
+        other: another one to compare with.
 
     Raises:
         UsageError: a text is larger than what the page reads.

@@ -17,7 +17,7 @@ from sojourn.plotting import labels
 from sojourn.plotting.labels import Label
 
 _SUBJECT: Final = {"flows": "flow", "queues": "queue", "histograms": "subject"}
-"""The column that says whose a row is; ``flow`` in the others."""
+"""The column that names a row's flow or queue; ``flow`` in the other tables."""
 
 
 _SAME: Final = 0.5e-9
@@ -29,7 +29,7 @@ class Distribution:
     """Values of a cell's runs together, each with how often it came."""
 
     of: str
-    """Whose: a flow or a queue."""
+    """The flow or queue."""
     table: pl.DataFrame
     """``value``, in the unit of the quantity's label and in order, and ``count``."""
 
@@ -58,9 +58,9 @@ def distributions(cell: Cell, quantity: str, of: str, window: str) -> list[Distr
     """Return the distributions of a quantity in a cell: one for each flow or queue that is asked for.
 
     Args:
-        cell: whose runs are taken together.
+        cell: the cell; its runs are taken together.
         quantity: by its name in metrics: ``rtt``, ``completion_time``, ``sojourn``, ``sojourn.l``.
-        of: whose, with commas; all flows that have values if it is empty, and of queues those that matter.
+        of: flows or queues, with commas; all flows that have values if it is empty, and of queues those that matter.
         window: where to look, in the words of metrics; from the origin on if it is empty.
 
     Raises:
@@ -143,7 +143,7 @@ def _rows(run: Run, table: str, column: str, window: str) -> pl.DataFrame:
 
 
 def _usual(cell: Cell, quantity: str, there: Sequence[str]) -> list[str]:
-    """Return whose values are drawn unless somebody's are asked for."""
+    """Return the flows or queues that are drawn by default."""
     matter = [queue.path for queue in queues.that_matter(cell.runs) if queue.path in there]
     if matter:
         return matter

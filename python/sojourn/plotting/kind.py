@@ -1,4 +1,4 @@
-"""What a kind of figure is: a name, what it shows, its options, and how it is drawn.
+"""A kind of figure: a name, a description, its options, and the function that draws it.
 
 The table of options is the one source of help, docs and errors. A kind's function gets options that were checked
 against that table, and runs that were grouped into cells; it returns a picture, its data and a caption.
@@ -46,11 +46,11 @@ class Drawn:
     data: "pl.DataFrame"
     """Every number that is drawn."""
     caption: str
-    """What is shown, of how many seeds, over which window."""
+    """The figure in words: its content, the number of seeds, the window."""
 
     @cached_property
     def svg(self) -> str:
-        """An SVG element to stand inside a page, whose colours it follows."""
+        """An SVG element for a page, in the page's colours."""
         return self._element(None)
 
     @cached_property
@@ -114,13 +114,13 @@ class Drawn:
 
 
 class Options(Mapping[str, str]):
-    """The options of one figure: what was given, and the defaults of the rest."""
+    """The options of one figure: the given values, and the defaults of the rest."""
 
     def __init__(self, kind: str, known: Sequence[Option], given: Mapping[str, str]) -> None:
-        """Check what was given against what there is.
+        """Check the given values against the known options.
 
         Raises:
-            UsageError: naming an option or a value that there is not, with the nearest.
+            UsageError: naming an unknown option or value, with the nearest.
         """
         self._kind = kind
         self._values = {option.name: option.default for option in known}
@@ -161,7 +161,7 @@ class Options(Mapping[str, str]):
 
 
 def _no_option(kind: str, name: str, known: list[str]) -> UsageError:
-    """Return what is wrong with an option that a kind does not have, with the kinds that have it."""
+    """Return the error for an option that a kind does not have, with the kinds that have it."""
     error = UsageError.unknown(f"option of {kind}", name, known)
     others = [other for other in FIGURES.own if any(option.name == name for option in FIGURES[other].options)]
     if others and len(others) <= _FEW:
@@ -178,7 +178,7 @@ class Kind:
 
     name: str
     what: str
-    """What it shows, in a sentence."""
+    """Its description, in a sentence."""
     after: str
     """The published figure that it is after, and where it is drawn otherwise."""
     make: Callable[[Sequence[Run], Options], Drawn]

@@ -33,13 +33,13 @@ percentile or an extreme of means is nearer to the middle than the same of packe
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What an axis says."""
+    """The title of an axis."""
 
     name: str
     unit: str = ""
     """In which the values are read; empty for plain numbers."""
     scale: float = 1.0
-    """What a value in base units is multiplied by."""
+    """The factor of a value in base units."""
     top: float | None = None
     """The most that a value can be, where axes should end there: all of a share."""
 
@@ -49,7 +49,7 @@ class Label:
 
 
 def of_metric(expression: str, interval: str = "") -> Label:
-    """Return what an axis says that shows a metric.
+    """Return the title of an axis for a metric.
 
     >>> str(of_metric("p99(sojourn, {queue})")), str(of_metric("share(goodput, bbr)"))
     ('99th percentile of queue delay (ms)', 'Share of goodput: bbr')
@@ -104,7 +104,7 @@ def of_means(expression: str, interval: str = "") -> str:
 
 
 def _interval(interval: str) -> str:
-    """Return what a value of one sample interval is: ``50-ms mean``."""
+    """Return the name of a value of one sample interval: ``50-ms mean``."""
     number = re.fullmatch(r"([0-9.]+)([a-z]+)", interval)
     return f"{number[1]}-{number[2]} mean" if number else "interval-mean"
 
@@ -114,7 +114,7 @@ _PLACES: Final = {"{flow}": "each-flow", "{queue}": "the-bottleneck"}
 
 
 def of_quantity(name: str) -> Label:
-    """Return what an axis says that shows the values of a quantity.
+    """Return the title of an axis for the values of a quantity.
 
     >>> str(of_quantity("owd")), str(of_quantity("sojourn.l")), str(of_quantity("completion_time"))
     ('One-way delay (ms)', 'Queue delay in l (ms)', 'Flow completion time (s)')
@@ -126,7 +126,7 @@ def of_quantity(name: str) -> Label:
 
 
 def of_values(name: str, interval: str = "") -> Label:
-    """Return what an axis says that shows how the recorded values of a quantity are distributed.
+    """Return the title of an axis for the distribution of a quantity's recorded values.
 
     >>> str(of_values("queue_delay", "50ms")), str(of_values("sojourn"))
     ('50-ms mean queue delay (ms)', 'Queue delay (ms)')
@@ -136,7 +136,7 @@ def of_values(name: str, interval: str = "") -> Label:
 
 
 def of_column(table: str, column: str) -> Label:
-    """Return what an axis says that shows a column of a table: its quantity, or its name and the unit at its end.
+    """Return the title of an axis for a column of a table: its quantity, or its name and the unit at its end.
 
     >>> str(of_column("flows", "srtt_s")), str(of_column("queues", "packets")), str(of_column("flows", "rttvar_s"))
     ('Smoothed RTT (ms)', 'Queue length (packets)', 'Rttvar (ms)')
@@ -231,7 +231,7 @@ def apart(labels: Mapping[str, Label]) -> dict[str, Label]:
 
 
 def listed(labels: Iterable[Label]) -> str:
-    """Return the names of what is shown, as a sentence begins with them."""
+    """Return the names of these labels, as a sentence begins with them."""
     first, *others = dict.fromkeys(label.name for label in labels)
     return " and ".join([first, *map(inside, others)])
 

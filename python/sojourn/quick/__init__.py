@@ -1,5 +1,5 @@
 """A quick run: flows over one bottleneck, described by a few words, answered in sentences.
 
-:mod:`.asked` is what was asked for, as an experiment file; :mod:`.facts` what was measured of it; :mod:`.answer` what
-that means in words.
+:mod:`.asked` turns the words into an experiment file; :mod:`.facts` measures it; :mod:`.answer` puts the result in
+words.
 """

@@ -1,6 +1,6 @@
-"""What a quick run says in words: sentences that follow from its numbers, and none that do not.
+"""A quick run in words: sentences that follow from its numbers, and none that do not.
 
-Each rule of :data:`RULES` looks at what one queue made of the flows and says a sentence, or nothing. Those of
+Each rule of :data:`RULES` looks at the results of one queue and returns a sentence, or nothing. Those of
 :data:`COMPARISONS` look at several queues. Thresholds are next to the rules that use them.
 """
 
@@ -35,7 +35,7 @@ _NAMED: Final = 4
 
 
 def shares(facts: Facts) -> str:
-    """Say what each flow gets, or each congestion control where flows are many."""
+    """Return a sentence on each flow's rate, or on each congestion control's where flows are many."""
     if not facts.flows:
         return ""
     if len(facts.flows) <= _NAMED:
@@ -55,7 +55,7 @@ def shares(facts: Facts) -> str:
 
 
 def back(facts: Facts) -> str:
-    """Say what each flow of the other direction gets."""
+    """Return a sentence on the rate of each flow of the other direction."""
     told = []
     for index, flow in enumerate(facts.back):
         gets = f"{flow.name} gets" if index == 0 else flow.name
@@ -91,7 +91,7 @@ def fairness(facts: Facts) -> str:
 
 
 def hidden(facts: Facts) -> str:
-    """Say what the numbers hide: a flow that a buffer of its host limits, a window of one turn of an oscillation."""
+    """Return remarks: a flow that a buffer of its host limits, a window of one turn of an oscillation."""
     told = []
     for own in facts.remarks:
         some = f" in {own.runs} of {facts.seeds} runs" if own.runs < facts.seeds else ""
@@ -111,7 +111,7 @@ def use(facts: Facts) -> str:
 
 
 def queue(facts: Facts) -> str:
-    """Say what the queue adds to the RTT."""
+    """Return a sentence on the delay that the queue adds to the RTT."""
     if math.isnan(facts.queue.mean):
         return ""
     return (
@@ -121,7 +121,7 @@ def queue(facts: Facts) -> str:
 
 
 def _subject(facts: Facts) -> str:
-    """Return what the bottleneck's queue is called: by its direction where others matter, too."""
+    """Return the name of the bottleneck's queue: by its direction where others matter, too."""
     return f"The {facts.name} queue" if facts.others else "The queue"
 
 
@@ -159,7 +159,7 @@ def outside(facts: Facts) -> str:
 
 
 _NOTICED_S: Final = 0.001
-"""What a ping takes longer by is worth saying from here on."""
+"""A sentence mentions a ping's extra time from here on."""
 
 
 def latency(facts: Facts) -> str:

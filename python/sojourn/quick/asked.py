@@ -1,4 +1,4 @@
-"""What a quick run is asked for, written as an experiment file: it means exactly what the file would."""
+"""The options of a quick run, written as an experiment file: they mean the same as the file."""
 
 import shlex
 import tomllib
@@ -98,7 +98,7 @@ class Programs:
 
 
 def _sender(word: str) -> dict[str, object]:
-    """Return what a flow's word says of its sender: TCP with a control, or QUIC as ``sojourn ccs`` lists it.
+    """Return the sender that a flow's word names: TCP with a control, or QUIC as ``sojourn ccs`` lists it.
 
     >>> _sender("cubic"), _sender("noq/bbr3")
     ({'cc': 'cubic'}, {'quic': {'stack': 'noq', 'cc': 'bbr3'}})
@@ -151,7 +151,7 @@ class Asked:
     uploads: int = 0
     """Additional uploads, each with the first flow's congestion control."""
     ecn: str | None = None
-    """What the flows negotiate about ECN, in the file's words; the stack's default if None."""
+    """The flows' ECN, in the file's words; the stack's default if None."""
     trace: str | None = None
     """When the link can send, instead of :attr:`rate`: a file, or ``cellular max 40mbit seed 3``."""
     beside: Sequence[str] = field(default=())
@@ -190,7 +190,7 @@ class Asked:
         )
 
     def _sender(self, word: str) -> dict[str, object]:
-        """Return what a flow's word says of its sender, and what it negotiates about ECN."""
+        """Return the sender that a flow's word names, with its ECN."""
         found = _sender(word)
         if self.ecn is None:
             return found
@@ -242,7 +242,7 @@ class Asked:
         return shlex.join(words)
 
     def in_words(self) -> str:
-        """Return what is run, in a sentence."""
+        """Return the run in a sentence."""
         loads = "".join(f", {_IN_WORDS[load]}" for load in self.beside)
         up = f", the other way {self.up}" if self.up is not None else ""
         several = f", each with seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else ""

@@ -1,4 +1,4 @@
-"""What is measured of a quick run: numbers over its seeds, for the sentences and for programs."""
+"""Measurements of a quick run: numbers over its seeds, for the sentences and for programs."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -109,7 +109,7 @@ class Peak:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What one queue made of it: each value the mean over the seeds with its range."""
+    """The results of one queue: each value the mean over the seeds with its range."""
 
     name: str
     """The bottleneck's direction, to tell it from :attr:`others`: ``download``."""
@@ -120,7 +120,7 @@ class Facts:
     base_rtt: float
     """s."""
     window: tuple[float, float]
-    """What is measured over, s from the start."""
+    """The measuring window, s from the start."""
     flows: Sequence[FlowFacts]
     """Those that send through the bottleneck's queue."""
     senders: Sequence[SenderFacts]
@@ -157,7 +157,7 @@ class Facts:
     back_rate: float | None = None
     """Of the link that way, bit/s."""
     most_s: float = 0.0
-    """What the fullest queue of the window takes to drain, s."""
+    """The time that the fullest queue of the window takes to drain, s."""
     peak: Peak | None = None
     """The longest wait, if it is outside the window and longer than any in it."""
     ecn: Sequence[str] = ()
@@ -191,7 +191,7 @@ def facts_of(cell: Cell) -> Facts:
     """Measure a quick run with one queue.
 
     Raises:
-        UsageError: if a setting took away what is measured: the windows, the ping, the bottleneck.
+        UsageError: if a setting removed something that is measured: the windows, the ping, the bottleneck.
     """
     scenario = cell.scenario
     found = scenario.bottleneck

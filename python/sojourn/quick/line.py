@@ -37,7 +37,7 @@ class Way(ABC):
         return self._experiment(self.longest, [{"name": "program", "cc": "cubic"}])
 
     def of_run(self, scenario: Scenario, changes: Sequence[tuple[float, str]]) -> str:
-        """Return the experiment of what was seen: each flow sends as much at the same time, under the same changes.
+        """Return an experiment like the run: each flow sends as much at the same time, under the same changes.
 
         Args:
             scenario: the run's.

@@ -24,7 +24,7 @@ def script() -> str:
 
 @functools.cache
 def style() -> str:
-    """Return the style of what the script adds."""
+    """Return the style of the elements that the script adds."""
     return _read("report.css")
 
 

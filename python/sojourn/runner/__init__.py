@@ -1,10 +1,9 @@
 """Many runs: made, watched, interrupted, stored.
 
-:mod:`.campaign` is the object that plans and makes them; the other modules are its parts.
-:mod:`.foresight` says what they will need. :mod:`.runs` makes them and does not know who
-watches; :mod:`.progress` watches for people. Ctrl-C waits until nothing is half done
-(:mod:`.interrupt`). :mod:`.executors` has them made by other processes and machines;
-:mod:`.made` is what a run leaves, wherever it was made.
+:mod:`.campaign` is the object that plans and makes them; the other modules are its parts. :mod:`.foresight` says what
+they will need. :mod:`.runs` makes them and does not know who watches; :mod:`.progress` watches for people. Ctrl-C waits
+until nothing is half done (:mod:`.interrupt`). :mod:`.executors` has them made by other processes and machines;
+:mod:`.made` is the result of a run, wherever it was made.
 """
 
 from sojourn.runner.campaign import Campaign, Watching, cores

@@ -20,7 +20,7 @@ from sojourn.views.results import Results
 from sojourn.views.run import Run
 
 Watching = Callable[[int, float], AbstractContextManager[Watcher | None]]
-"""Gives whoever watches so many runs of so many simulated seconds together."""
+"""Makes a watcher from the number of runs and the simulated seconds of all."""
 
 
 def cores() -> int:

@@ -1,4 +1,4 @@
-"""What runs will need, said before they are made, and the refusal of those that cannot fit into memory."""
+"""Estimates of the needs of runs before they are made, and the refusal of those that cannot fit into memory."""
 
 import math
 import os
@@ -11,7 +11,7 @@ from sojourn.core.store import RunKey
 from sojourn.errors import Refused
 
 PROCESS_BYTES: Final = 150e6
-"""What the program takes besides its runs, tables that are being stored included."""
+"""Memory of the program besides its runs, tables that are being stored included."""
 
 
 _KEEPS: Final = [word for word, _ in _core.keeps()]
@@ -20,7 +20,7 @@ _KEEPS: Final = [word for word, _ in _core.keeps()]
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """About what runs will need together; every number is an estimate, and NaN where the engine cannot say."""
+    """The needs of runs together; every number is an estimate, and NaN where the engine cannot say."""
 
     runs: int
     simulated_s: float
@@ -108,7 +108,7 @@ def refuse_what_cannot_fit(
 
 
 def _smaller(key: RunKey, own: _core.Foreseen) -> str:
-    """Return what makes a run smaller, by what needs the most."""
+    """Return advice that makes a run smaller, by its largest need."""
     packets, flows, rows = own.memory
     if packets >= max(flows, rows):
         return (

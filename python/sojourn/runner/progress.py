@@ -15,7 +15,7 @@ _LINE_EVERY: Final = 15.0
 """Seconds between plain lines."""
 
 _FRAME_S: Final = 0.2
-"""Seconds between changes of what a notebook shows."""
+"""Seconds between changes of a notebook's display."""
 
 
 class _Display(Protocol):

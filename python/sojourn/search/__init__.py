@@ -1,7 +1,7 @@
 """The worst case: settings that an experiment's ``[search]`` lets vary, and the metric that is to be extreme.
 
 :mod:`.campaign` asks an :mod:`.optimiser` for generations of points, runs them (:mod:`.trials`) and keeps the best of
-each kind in an :mod:`.archive`. What it finds is made simpler (:mod:`.shrinking`), made again with seeds that the
+each kind in an :mod:`.archive`. Its finds are made simpler (:mod:`.shrinking`), made again with seeds that the
 search never saw (:mod:`.confirming`), and written down (:mod:`.account`).
 """
 

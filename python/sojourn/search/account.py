@@ -1,4 +1,4 @@
-"""What a search found, for people and for pipelines: a page, and a file that is a regression test."""
+"""The result of a search, for people and for pipelines: a page, and a file that is a regression test."""
 
 import copy
 import math
@@ -48,7 +48,7 @@ def outward(value: float, *, upward: bool) -> float:
 
 
 def regression_test(found: Found, shrunk: Shrunk, confirmed: Confirmation) -> str:
-    """Return the scenario as an experiment file whose check holds for as long as the find stands.
+    """Return the scenario as an experiment file with a check that holds for as long as the find does.
 
     The bound is the find's, rounded outward, and the seeds are those of the fresh ones that reach it. Where none does,
     the file has the find and no check.
@@ -118,8 +118,8 @@ def account(found: Found, shrunk: Shrunk | None, confirmed: Sequence[Confirmatio
         ),
         "",
         (
-            "A search takes the most extreme of many values: what it reports is more extreme than what it found. "
-            "The fresh seeds below tell what it found."
+            "A search takes the most extreme of many values, so its value is more extreme than the scenario's median. "
+            "The fresh seeds below give the median."
         ),
         "",
         "## The find",

@@ -1,4 +1,4 @@
-"""What was found, the best of each kind: an archive by behaviour, as MAP-Elites keeps it (Mouret and Clune 2015).
+"""The best finds of each kind: an archive by behaviour, as MAP-Elites keeps it (Mouret and Clune 2015).
 
 A kind is the choices among words that a point has made and, where ``[search.behaviour]`` names metrics, the bin of
 each.
@@ -49,7 +49,7 @@ class Archive:
 
 
 def _bin(value: float, edges: Sequence[float]) -> int:
-    """Return the bin; what lies outside is in the first or the last, what has no value in one of its own.
+    """Return the bin; values beyond the edges are in the first or the last, missing ones in a bin of their own.
 
     >>> [_bin(value, [0.0, 0.5, 1.0]) for value in (-1.0, 0.2, 0.5, 1.0, 7.0, float("nan"))]
     [0, 0, 1, 1, 1, -1]

@@ -12,7 +12,7 @@ _SAID: Final = re.compile(r"(\d+(?:\.\d+)?)\s*([a-z]*)")
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A number of runs or a time, of which the search itself may use as much; what follows it is not counted.
+    """A number of runs or a time that the search itself may use; shrinking and confirming do not count.
 
     >>> Budget.parse("500 runs"), Budget.parse("10min")
     (Budget(runs=500, seconds=None), Budget(runs=None, seconds=600.0))

@@ -24,7 +24,7 @@ Report: TypeAlias = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search found."""
+    """The result of a search."""
 
     objective: Objective
     subject: Subject
@@ -69,7 +69,7 @@ class Campaign:
         folder: Path | None = None,
         report: Report = lambda _: None,
     ) -> "Campaign":
-        """Read what may vary, and for what; metrics beside the file take the place of the file's.
+        """Read the settings that may vary, and the objective; metrics of the command replace the file's.
 
         Raises:
             ExperimentError: if the file says something that is not right, with the place.
@@ -105,7 +105,7 @@ class Campaign:
         Raises:
             UsageError: if a metric is wrong, or the file as it is has no value of it.
             StoreError: as :class:`Trials`.
-            KeyboardInterrupt: on Ctrl-C; what is in the folder is used by the next search there.
+            KeyboardInterrupt: on Ctrl-C; the next search in the folder uses its trials.
         """
         metrics = [self.objective.metric, *(metric for metric, _ in self.searched.behaviour)]
         with closing(Trials(self.subject, metrics, self.threads, self.folder, self.seed)) as trials:

@@ -1,7 +1,7 @@
 """A find made again with seeds that the search never saw, and on other engines.
 
 A search takes the most extreme of thousands of values, so the value that it reports is more extreme than the find is.
-What is reported beside it is the median over fresh seeds, with its distribution-free interval
+So the account also has the median over fresh seeds, with its distribution-free interval
 (:mod:`sojourn.evidence.interval`).
 """
 
@@ -88,9 +88,9 @@ def confirm(
 
     Args:
         subject: the experiment that was searched.
-        objective: what was searched for.
+        objective: the metric of the search, and its direction.
         text: the scenario's own file.
-        bound: what is a find.
+        bound: the value that a find reaches.
         seed: the search's.
         threads: runs at a time.
         engine: what runs it.

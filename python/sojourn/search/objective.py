@@ -1,4 +1,4 @@
-"""What is searched for: a metric of the experiment language, as small or as large as it gets."""
+"""The objective: a metric of the experiment language, as small or as large as it gets."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Objective:
     minimise: bool
 
     def score(self, value: float) -> float:
-        """Return the value as one that is to be small; what has no value is the worst."""
+        """Return the value as one that is to be small; NaN is the worst."""
         if math.isnan(value):
             return math.inf
         return value if self.minimise else -value

@@ -3,8 +3,8 @@
 Half of each generation is asked of CatCMA with margin (Hamano et al. 2025), the CMA-ES of the library ``cmaes`` for
 settings that are continuous, have steps, or are choices. The other half varies what the archive holds, so that the
 search does not end at one find: a point moves along the line to another elite and a little besides (Vassiliades and
-Mouret 2018, their Iso+LineDD). The first two generations are Latin hypercubes. A CMA-ES that has converged begins
-anew at an elite.
+Mouret 2018, their Iso+LineDD). The first two generations are Latin hypercubes. A CMA-ES that has converged starts
+again at an elite.
 
 Generations have a fixed size, and a generation depends on the seed and on the results of those before alone: neither
 the number of threads nor the time that runs take has a part in it.
@@ -25,13 +25,13 @@ SIZE: Final = 24
 
 _FIRST: Final = 2
 _PATIENCE: Final = 10
-"""Generations without anything better after which CMA-ES begins anew."""
+"""Generations without anything better after which CMA-ES starts again."""
 
 _SPREAD: Final = 0.25
 _ISO: Final = 0.05
 _LINE: Final = 0.3
 _SWITCH: Final = 0.15
-"""How often a choice is made anew in a variation."""
+"""The probability that a variation draws a choice again."""
 
 _MOST_STEPS: Final = 64
 """A setting with more steps than this is as good as continuous."""
@@ -51,7 +51,7 @@ class Optimiser:
     def __init__(self, dimensions: Sequence[tuple[int | None, bool]], seed: int, size: int = SIZE) -> None:
         """Begin; a dimension has a number of values, None where it is continuous, and may be a choice."""
         self._sizes = [size if choice or (size or math.inf) <= _MOST_STEPS else None for size, choice in dimensions]
-        # CMA-ES takes what has two values for a choice.
+        # CMA-ES takes a setting with two values for a choice.
         self._choice = [choice or size == 2 for size, (_, choice) in zip(self._sizes, dimensions, strict=True)]  # noqa: PLR2004
         self._random = np.random.Generator(np.random.PCG64(seed))
         self._size = size
@@ -79,7 +79,7 @@ class Optimiser:
             return
         own = list(scores[: len(self._asked)])
         finite = [score for score in own if math.isfinite(score)]
-        # Penalties are reckoned with differences: what has no value is worse than all that have one, and finite.
+        # CMA-ES works with differences of scores: a missing one counts as finite, and worse than all others.
         worst = max(finite, default=0.0) + 1.0
         ranked = [
             (point, score if math.isfinite(score) else worst) for point, score in zip(self._asked, own, strict=True)

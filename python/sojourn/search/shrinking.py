@@ -1,12 +1,12 @@
 """The simplest scenario that still shows it.
 
-As property-based testers do: one thing at a time is left out, moved to the file's own value or to its default, or
-made a round number; what still shows the find is kept, until nothing more can go. A scenario shows the find if the
-median of the objective over :data:`SEEDS` seeds is as extreme as the bound.
+As property-based testers do: one thing at a time is left out, moved to the file's own value or to its default, or made
+a round number; a change is kept if the scenario still shows the find, until nothing more can go. A scenario shows the
+find if the median of the objective over :data:`SEEDS` seeds is as extreme as the bound.
 
 Flows, events, tunnels, phases and elements may go. Of settings those that the search varies may change, and no
-others: what the file fixes is the question. (Without that, bursts of a tenth of a link become a flood: it stops TCP,
-too, and is not what was found.)
+others: the file's fixed values are the question. (Otherwise, bursts of a tenth of a link become a flood: it stops TCP,
+too, but is another scenario.)
 """
 
 import math
@@ -37,7 +37,7 @@ _QUANTITY: Final = re.compile(r"(\d+(?:\.\d+)?)([a-zA-Z%]*)")
 
 @dataclass(frozen=True, slots=True)
 class Shrunk:
-    """What is left, and how it came to be."""
+    """The simplified scenario, and the steps to it."""
 
     tree: Tree
     text: str
@@ -45,7 +45,7 @@ class Shrunk:
     """The median over the seeds."""
     bound: float
     steps: list[str]
-    """What was made simpler, in order."""
+    """The simplifications, in order."""
     tried: int
     """Candidates that were run."""
 
@@ -79,9 +79,9 @@ def shrink(
 
     Args:
         subject: the experiment.
-        objective: what was searched for.
+        objective: the metric of the search, and its direction.
         settings: of the find.
-        bound: what the median over the seeds must reach for it to be the find still.
+        bound: the value that the median over the seeds must reach to be the find still.
         seed: the search's; the ones behind it are used, too.
         threads: runs at a time.
         report: hears of each step.
@@ -91,7 +91,7 @@ def shrink(
     (value,) = judge.values([tree])
     if value is None:
         return Shrunk(tree, text_of(tree), math.nan, bound, [], judge.tried)
-    # One seed's find need not be the median's: then the bound is what the median shows.
+    # The median need not reach one seed's find: then the median itself is the bound.
     judge.bound = bound if objective.reaches(value, bound) else value
     file = written(subject.text, subject.settings)
     steps: list[str] = []
@@ -143,7 +143,7 @@ class _Judge:
 
 
 def _own_values(tree: Tree, file: Tree, settings: tuple[str, ...]) -> Iterator[_Candidate]:
-    """Move settings back to what the file says."""
+    """Move settings back to the file's values."""
     for setting in settings:
         keys, _ = split(setting)
         before, now = get(file, keys), get(tree, keys)
@@ -164,7 +164,7 @@ def _dropped(tree: Tree, _file: Tree, _settings: tuple[str, ...]) -> Iterator[_C
 
 
 def _fewer(tree: Tree, _file: Tree, _settings: tuple[str, ...]) -> Iterator[_Candidate]:
-    """Take fewer of what has a count."""
+    """Reduce counts."""
     for way, value in leaves(tree):
         if way[-1] == "count" and isinstance(value, int) and value > 1:
             for fewer in dict.fromkeys((1, value // 2, value - 1)):
@@ -172,7 +172,7 @@ def _fewer(tree: Tree, _file: Tree, _settings: tuple[str, ...]) -> Iterator[_Can
 
 
 def _rounded(tree: Tree, _file: Tree, settings: tuple[str, ...]) -> Iterator[_Candidate]:
-    """Make what was searched a round number."""
+    """Round the searched settings."""
     for setting in settings:
         keys, _ = split(setting)
         way, value = _way(tree, keys), get(tree, keys)

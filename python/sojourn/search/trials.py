@@ -1,4 +1,4 @@
-"""Trials: the experiment's file with some settings and a seed, run, and what the metrics were.
+"""Trials: runs of the experiment's file with some settings and a seed, and their metrics.
 
 Every trial is a line of ``trials.jsonl`` as soon as its generation is done, with all that is needed to make its run
 again: ``sojourn run FILE --set …``. A search that goes on in the same folder finds them there and does not run them a
@@ -28,7 +28,7 @@ TRIALS: Final = "trials.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The experiment that is searched: its file, and what is said beside it."""
+    """The experiment that is searched: its file, and the command's settings."""
 
     text: str
     file: str
@@ -63,7 +63,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What was tried, and what came of it."""
+    """The settings of a trial, and its result."""
 
     number: int
     generation: int
@@ -76,7 +76,7 @@ class Trial:
     """Why there is no run: the words of the language, or of the engine."""
 
     def json(self) -> dict[str, Any]:
-        """Return it as a line of the file; what has no value is null."""
+        """Return it as a line of the file; NaN is null."""
         numbers = [None if math.isnan(own) else own for own in (self.value, *self.behaviour)]
         return {
             "trial": self.number,
@@ -113,7 +113,7 @@ class Trials:
 
     subject: Subject
     metrics: Sequence[str]
-    """The objective, then what tells findings apart."""
+    """The objective, then the metrics of behaviour."""
     threads: int = field(default_factory=lambda: os.cpu_count() or 1)
     folder: Path | None = None
     seed: int = 1
@@ -225,7 +225,7 @@ def _damaged(file: Path, number: int, reason: str) -> StoreError:
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """What the metrics were with some settings: a list a seed, or why there is none."""
+    """The metrics with some settings: a list a seed, or why there is none."""
 
     values: Sequence[Sequence[float]]
     failed: str = ""

@@ -1,8 +1,8 @@
 """An experiment file as a tree, with settings written into it where they belong.
 
-The language merges settings over a file when it is resolved. A file that says them itself is what people read, keep
-and make simpler: so they are put into the tree here, by the same paths. A test holds this to the language: the file
-resolves to the very scenario of the settings.
+The language merges settings over a file when it is resolved. People read, keep and simplify a file that has them
+itself: so they are put into the tree here, by the same paths. A test compares with the language: the file resolves to
+the very scenario of the settings.
 """
 
 import copy
@@ -71,7 +71,7 @@ def get(tree: Tree, keys: Sequence[str]) -> Any:  # noqa: ANN401 - what TOML can
 
 
 def written(text: str, settings: Sequence[str]) -> Tree:
-    """Return a file's tree with these settings, and without what it may vary and its own checks."""
+    """Return a file's tree with these settings, without its ``[search]`` and its own checks."""
     tree = tomllib.loads(text)
     for key in ("search", "check"):
         tree.pop(key, None)
@@ -86,7 +86,7 @@ def text_of(tree: Tree) -> str:
 
 
 def leaves(tree: Tree) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Yield every key of every table below, with its way and its value; tables before what is in them."""
+    """Yield every key of every table below, with its way and its value; tables before their keys."""
 
     def walk(way: tuple[str | int, ...], value: Any) -> Iterator[tuple[tuple[str | int, ...], Any]]:  # noqa: ANN401
         if isinstance(value, dict):
@@ -103,7 +103,7 @@ def leaves(tree: Tree) -> Iterator[tuple[tuple[str | int, ...], Any]]:
 
 
 def without(tree: Tree, way: Sequence[str | int]) -> Tree:
-    """Return the tree without what is at the end of this way; a list that is empty then is gone, too."""
+    """Return the tree without the value at the end of this way; a list that is empty then is gone, too."""
     own = copy.deepcopy(tree)
     place: Any = own
     for key in way[:-1]:

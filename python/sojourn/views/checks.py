@@ -1,4 +1,4 @@
-"""What came of the experiments' checks over many runs."""
+"""Results of the experiments' checks over many runs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Tally:
     """Which of several experiments of that name, by what differs."""
     held: int = 0
     failed: list[tuple[str, str]] = field(default_factory=list)
-    """(run, what came out) where it does not hold or has no value."""
+    """(run, value) where it does not hold or has no value."""
     windows: list[Span] = field(default_factory=list)
     """Where it looks, s: each place once."""
 

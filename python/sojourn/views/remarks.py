@@ -1,4 +1,4 @@
-"""What the results of runs say that their numbers hide.
+"""Facts that the numbers of runs hide.
 
 Who was limited by something else than queue and congestion control, and which rates swing more slowly than the
 measuring window can see.
@@ -17,7 +17,7 @@ class Remark:
     """Something to know before the numbers of a run are believed."""
 
     about: str
-    """What it names: ``machine``, which disturbed the run; ``cwnd``, which is many times the path's; a setting,
+    """Its subject: ``machine``, which disturbed the run; ``cwnd``, which is many times the path's; a setting,
     ``receive_window``, ``send_buffer``, ``app_rate``, ``max_pacing_rate``; ``window``, which holds too few periods; or
     ``slow start``, which the window holds."""
     flows: tuple[str, ...]

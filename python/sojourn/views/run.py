@@ -1,4 +1,4 @@
-"""A run with its views: figures, remarks, and what a notebook shows."""
+"""A run with its views: figures, remarks, and its display in a notebook."""
 
 from typing import Final
 
@@ -47,7 +47,7 @@ class Run(data.Run):
 
 
 def _html(run: data.Run) -> str:
-    """Return what a run is, its flows, and a few numbers of each."""
+    """Return a run's name, its flows, and a few numbers of each."""
     flows = run.scenario.loads
     columns = [column for column in COLUMNS if column.flows(run.scenario)]
     found = [

@@ -89,8 +89,8 @@ class Headed:
 
     column: Column
     names: Sequence[str] = ()
-    """The flows or queues whose values stand beside one another in each row; empty where rows differ in it and name
-    them, and where it needs no saying."""
+    """The flows or queues with values side by side in each row; empty where rows differ in it and name them, and where
+    it needs no saying."""
     queues: Sequence[Queue] = ()
     """Those that matter in one of the cells, in the order in which their values stand."""
     plain: bool = False
@@ -145,7 +145,7 @@ def tcp_flows(scenario: Scenario) -> list[str]:
 
 
 def columns_of(cells: Iterable[Cell], columns: Sequence[Column] = COLUMNS) -> list[Headed]:
-    """Return the columns that say something of one of these cells, with whose values are in them.
+    """Return the columns with values of one of these cells, with the flows or queues of the values.
 
     Those of queues have a value for each queue that matters in one of the cells, so that cells can be compared.
     """
@@ -271,7 +271,7 @@ def flow_columns(kind: str) -> list[Column]:
 
 
 def _told(headed: Headed, cell: Cell) -> Sequence[str]:
-    """Return what each value names itself by, where the head does not say whose they are."""
+    """Return a name for each value of a cell, where the head does not name the flows or queues."""
     if headed.names or (headed.plain and headed.column.each_queue):
         return ()
     return _named(headed.queues_of(cell)) if headed.column.each_queue else headed.column.flows(cell.scenario)

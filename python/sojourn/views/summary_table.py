@@ -38,10 +38,10 @@ class Asked:
     queues: bool = False
     """Whether it is wanted of every queue that matters."""
     names_queue: bool = True
-    """Whether what it is of says which queue, where data passes several."""
+    """Whether its label names the queue, where data passes several."""
 
     def of(self, cell: Cell, matter: Sequence[Queue] | None = None) -> list[tuple[str, str]]:
-        """Return what it is of (a flow, a queue where data passes several, or nothing) and the expression to measure.
+        """Return its subject (a flow, a queue where data passes several, or nothing) and the expression to measure.
 
         Args:
             cell: the cell of the metric.
@@ -104,7 +104,7 @@ USUAL: Final = tuple(
     )
     for column in COLUMNS
 )
-"""What is measured unless something is asked for: the summary of a run."""
+"""The default metrics: the summary of a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +296,7 @@ def number(value: float) -> str:
 def _titled(asked: Asked, of: str, *, alone: bool) -> str:
     if alone:
         return of
-    # A title that is the expression says it where the flow stands in it.
+    # A title that is the expression itself gets the flow's name at its place.
     if asked.title == asked.expression and "{queue}" not in asked.expression:
         return asked.title.replace("{flow}", of)
     return f"{asked.title} of {of}" if of else asked.title

@@ -46,7 +46,7 @@ def measured_said(spans: Mapping[str, Iterable[Span]]) -> str:
 
 
 def _from(said: tuple[str, ...]) -> str:
-    """Return where windows lie; of more than a few only how many they are and what the first is.
+    """Return the bounds of windows; of more than a few only their number and the first.
 
     >>> _from(("39 s to 59 s",)), _from(("1 s to 2 s", "1 s to 3 s", "1 s to 4 s", "1 s to 5 s"))
     ('from 39 s to 59 s', 'in 4 windows, each by the end of its flows, the first from 1 s to 2 s (CSV has all)')

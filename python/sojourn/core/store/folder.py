@@ -163,10 +163,10 @@ class Folder:
         command: str,
         imported: Mapping[str, Any] | None = None,
     ) -> Record:
-        """Store a run whose tables were made elsewhere: imported, or built in Python.
+        """Store a run from tables that were made elsewhere: imported, or built in Python.
 
         Args:
-            key: what was run.
+            key: the identity of the run.
             tables: its results.
             command: the command that asked for it.
             imported: where it is from, and what its numbers are, if no engine of ours made it.
@@ -195,7 +195,7 @@ class Folder:
 
     @contextmanager
     def captures(self, key: RunKey) -> Iterator[Path]:
-        """Lend a folder for a run's captures while they grow; what is left in it afterwards is removed.
+        """Lend a folder for a run's captures while they grow, and remove it with any leftovers afterwards.
 
         Raises:
             StoreError: if it cannot be made.

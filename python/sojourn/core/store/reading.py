@@ -1,6 +1,6 @@
 """Files of a results folder, read without trust: somebody else may have packed it, or a disk may have changed it.
 
-Invariants: nothing is read but plain files, through no symbolic link, and no more of them than a bound; what has a
+Invariants: only plain files are read, through no symbolic link, and no more bytes than a bound; a file with a
 checksum is not parsed before its bytes agree with it.
 """
 

@@ -1,6 +1,6 @@
 """Is every byte of a results folder as it was written?
 
-Of each segment: every block against its SHA-256, and that no byte lies between them. Of the folder: the number of runs.
+Of each segment: every block against its SHA-256, and that no gaps separate them. Of the folder: the number of runs.
 Of each run's captures: their SHA-256, and that each is a plain file. :meth:`Folder.open` checks the manifest.
 """
 

@@ -3,8 +3,8 @@
 A run counts if it is the suite's own: a scenario that was changed with ``--set``, or is of an older suite, is not the
 one that the claim speaks of. Where a part compares cells, their runs are paired by seed.
 
-Seeds are counted from 1, and how many are looked at is fixed beforehand (:func:`.interval.looks`), whatever more a
-folder has: at the first look so many of each cell, and twice as many only where that did not tell.
+Seeds are counted from 1, and their number is fixed beforehand (:func:`.interval.looks`), whatever more a folder has:
+each further look takes twice as many, only where the one before gave no verdict.
 """
 
 import math
@@ -80,13 +80,13 @@ def evaluate(
     Args:
         claims: which.
         runs: the runs of a results folder.
-        engine: whose runs count.
-        seeds: of each cell at the first look: seeds 1 to so many, six at the least.
+        engine: runs of other engines do not count.
+        seeds: seeds 1 to n of each cell are read at the first look; n is six at the least.
         threads: how many runs are read at a time.
-        watcher: told how many runs have been read, of how many.
+        watcher: called with the number of runs read and the number of all.
 
     Raises:
-        StoreError: if a claim asks for what its experiment does not have.
+        StoreError: if a claim names axes, labels or metrics that its experiment does not have.
         UsageError: if there are too few seeds for any verdict.
     """
     plan = looks(seeds)
@@ -149,7 +149,7 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
     """Return the runs of one cell by seed.
 
     Raises:
-        UsageError: if they are of several builds, or of files that differ in what is only said of them.
+        UsageError: if they are of several builds, or of files that differ in checks or sources.
     """
     variants = distinguished(runs)
     if len(variants) > 1:
@@ -162,7 +162,7 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
 
 
 def _same(scenario: Scenario, theirs: Scenario) -> bool:
-    """Return whether two scenarios differ in nothing but their seed, and what is only said of them."""
+    """Return whether two scenarios differ at most in seed, checks and source."""
     aside = {"seed", "checks", "source"}
     return {k: v for k, v in scenario.items() if k not in aside} == {k: v for k, v in theirs.items() if k not in aside}
 

@@ -1,8 +1,7 @@
-"""Arithmetic over measures of several runs: ``(alone - beside) / call``.
+"""Arithmetic over measures of several runs: ``(alone - shared) / call``.
 
-What is measured on one run is an expression of the metrics language, evaluated in Rust; this is only what stands
-between runs. Names stand for measures, and for axes whose labels are quantities (``window`` is 32, ``bandwidth`` is
-2e7 bit/s).
+The value of one run is an expression of the metrics language, evaluated in Rust; a formula only combines such values
+of several runs. Names are measures, or axes with quantities as labels (``window`` is 32, ``bandwidth`` is 2e7 bit/s).
 """
 
 import ast
@@ -29,7 +28,7 @@ _COMPARE: Final[Mapping[type[ast.cmpop], Callable[[float, float], bool]]] = {
 class Formula:
     """A parsed formula: ``+ - * /``, ``min``, ``max``, ``abs``, and ``a if b > c else d``.
 
-    >>> Formula("(alone - beside) / max(call, 1)")({"alone": 18.0, "beside": 3.0, "call": 2.0})
+    >>> Formula("(alone - shared) / max(call, 1)")({"alone": 18.0, "shared": 3.0, "call": 2.0})
     7.5
     >>> sorted(Formula("drops if window >= needed else 0").names)
     ['drops', 'needed', 'window']

@@ -116,7 +116,7 @@ def regressions(verdicts: Sequence[ClaimVerdict], expected: Mapping[str, int]) -
     That runs are missing is no regression, nor that an interval spans the bound at fewer seeds than the claim takes.
 
     Args:
-        verdicts: what came of the claims.
+        verdicts: the verdicts on the claims.
         expected: the claims that are to be reproduced, each with the seeds that it takes.
     """
     return [

@@ -1,12 +1,12 @@
 """The claims as they are written down.
 
 A file is a source: its ``title`` and its claims. A claim has an ``id``, its ``finding`` in a sentence, the
-``published`` figure and ``where`` it stands, and one or more parts, all of which must hold. A part says ``what`` it
-tests, on which ``experiment`` and ``cells`` (labels by axis; axes that are not named are free, and the part must hold
-in each of their cells), the ``value`` and its ``bound``. The value is a metric; where several runs are compared,
+``published`` figure and ``where`` the source has it, and one or more parts, which must all hold. A part says ``what``
+it tests, on which ``experiment`` and ``cells`` (labels by axis; axes that are not named are free, and the part must
+hold in each of their cells), the ``value`` and its ``bound``. The value is a metric; where several runs are compared,
 ``measure`` names the metrics and the cells they are taken ``at``, and the value is a formula over the names, seed by
-seed. ``if_none`` is what counts where a metric has no value. ``where`` is a condition over the same names: runs that do
-not meet it do not count. Where ours does not reproduce a finding, ``witness`` names who else was measured to do as ours
+seed. ``if_none`` is the value of a metric that has none. ``where`` is a condition over the same names: runs that do not
+meet it do not count. Where ours does not reproduce a finding, ``witness`` names who else was measured to do as ours
 does, and ``witness_data`` the command or the published table by which anyone can look again. Where there is no witness,
 ``missing`` says which mechanism we think is missing (``mechanism``), which measurement shows it (``seen``) and what
 would ``settle`` it.
@@ -91,7 +91,7 @@ class Claim:
     """The source's title."""
     parts: Sequence[Part] = field(repr=False)
     remark: str
-    """What is to be known beside the verdict; where ours does not reproduce, why we think so."""
+    """A remark on the verdict; where ours does not reproduce, the reason that we suspect."""
     witness: str
     """Who else was measured not to reproduce it: real Linux, or data that the publishers give; empty if nobody."""
     witness_data: str

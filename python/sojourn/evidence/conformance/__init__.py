@@ -1,14 +1,14 @@
-"""What specifications promise of senders and queues, as cases that run.
+"""Promises of specifications about senders and queues, as cases that run.
 
 A document is a folder of TOML files: ``document.toml`` says which text it is, every other file is a case. A case is an
-experiment like any suite's, with events that wait for a state, and beside it what must have happened for it to mean
-anything (``[[require]]``) and what the text then promises (``[[expect]]``), each with its section. A case is data; the
-judge is one small engine that knows no document and no control.
+experiment like any suite's, with events that wait for a state. It adds preconditions, without which it proves nothing
+(``[[require]]``), and the promises of the text (``[[expect]]``), each with its section. A case is data; the judge is
+one small engine that knows no document and no control.
 
-The trick is that a promise is a predicate over *steps*: rows of the run's tables, one a millisecond, a control's own
-numbers beside the window and the queue. So a verdict names the first step that deviates, what was expected there, and
-what was seen. What a sender does not tell of itself is *not observable*, and where the precondition never came the case
-is *skipped*: neither is a pass.
+The trick is that a promise is a predicate over *steps*: rows of the run's tables, one a millisecond, with a control's
+own numbers next to the window and the queue. So a verdict names the first step that deviates, with the expected and
+the observed values. A number that a sender does not report is *not observable*, and where the precondition never came
+the case is *skipped*: neither is a pass.
 
 :mod:`.document` reads the files, :mod:`.words` the predicates, :mod:`.steps` makes a run's steps, :mod:`.judge` looks
 at them, :mod:`.examine` runs cases on subjects.

@@ -22,7 +22,7 @@ say where they look (``from``, ``to``: :class:`Moment`; or ``for`` a time from t
 - ``that``: a predicate that holds at each of these steps, at one at least;
 - ``never``: one that holds at none;
 - ``happens``: one that holds at some step, ``within`` a time of the beginning if that is given;
-- ``passes``: values of the column ``of`` (``state`` unless given) in their order, ``Startup > Drain > DOWN? > CRUISE``;
+- ``passes``: values of the column ``of`` (default: ``state``) in their order, ``Startup > Drain > DOWN? > CRUISE``;
   with ``?`` one that may be over between two steps;
 - ``check``: the name of a ``[[check]]`` of the experiment.
 """

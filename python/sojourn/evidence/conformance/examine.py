@@ -57,7 +57,7 @@ def examine(
         make: makes the runs, and may keep them.
         engine: what runs them.
         settings: changes of the experiments, as ``path=value``.
-        seeds: so many seeds of each case, instead of the file's; on the simulator :data:`SEEDS` at least if None.
+        seeds: the number of seeds of each case; if None the file's, on the simulator :data:`SEEDS` at least.
         plugins: shared libraries with words of one's own.
 
     Raises:

@@ -31,15 +31,15 @@ def judge(
 ) -> Outcome:
     """Return what came of one expectation.
 
-    Where a predicate has no value at a step, as a number in it has none, it is not observable there; unless the number
-    is one that the control tells of itself: that it has none is then an answer.
+    A predicate with a number that has no value at a step is not observable there, unless the control reports that
+    number itself: then the missing value is an answer.
 
     Args:
-        expectation: what is asked.
-        run: whose steps they are.
+        expectation: the expectation to judge.
+        run: the run that the steps are of.
         steps: with every column that is asked about.
         words: the words that the document defines, to name values by.
-        reported: the numbers of which the control says so when they have no value.
+        reported: the numbers that the control reports itself, a missing value included.
     """
     if expectation.check:
         return _checked(expectation, run)
@@ -87,7 +87,7 @@ def _words(words: Words | None) -> pl.Expr:
 def _never_came(expectation: Expectation, moment: Moment) -> Outcome:
     text = moment.text
     if moment.event:
-        # What was to be done to the subject was not done.
+        # The stimulus never reached the subject.
         return Outcome(expectation, Verdict.SKIPPED, 0, reason=f"{text} never came")
     return _failed(expectation, 0, Deviation(math.nan, expectation.text, f"{text} never came"))
 

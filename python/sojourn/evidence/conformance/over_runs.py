@@ -1,7 +1,8 @@
 """The verdict on a case: each run by itself, then all of them together.
 
-A case passes if every run does whose precondition came about. It deviates where all that fails, in all runs, is known
-to fail with this subject. A deviation that is known and that no run shows is a failure, too: the case file is wrong.
+A case passes if every run passes in which the precondition came about. It deviates if this subject is known to fail
+each of the expectations that fail in any run. A deviation that is known and that no run shows is a failure, too: the
+case file is wrong.
 """
 
 import math
@@ -25,7 +26,7 @@ def of_runs(
     """Return the verdict over all runs of a case.
 
     Args:
-        document: whose case it is.
+        document: the document of the case.
         case: the case.
         subject: who was put to the test.
         runs: of every cell and seed.

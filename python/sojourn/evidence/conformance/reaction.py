@@ -1,4 +1,4 @@
-"""Whether a sender ever reduces its window: what comes of a case says nothing if it does not.
+"""Whether a sender ever reduces its window: if it does not, the result of a case means nothing.
 
 Many promises are of what follows a reduction. A sender without one breaks them all, and keeps others for the wrong
 reason: no cut at all is "one cut a round trip". So this is looked at first, over all runs of a document, and said once.
@@ -14,7 +14,7 @@ from sojourn.core.run import Run
 from sojourn.evidence.conformance.subject import FLOW
 
 ENOUGH: Final = 5
-"""So many losses, or marks, have to be without an answer before a sender counts as one that gives none."""
+"""The number of losses, or of marks, without an answer from which a sender counts as one that gives none."""
 _NEVER_SET: Final = 1e9
 """A threshold above this many packets is the one that a connection begins with."""
 _FALL: Final = 0.9

@@ -28,18 +28,18 @@ _FLOW: Final = {
     "pacing_rate_bps": "pacing_rate",
     "state": "recovery",
 }
-"""Columns of flows whose name is another here."""
+"""Columns of flows that have another name here."""
 _QUEUE: Final = {"sojourn_min_s": "sojourn_min", "sojourn_mean_s": "sojourn_mean", "sojourn_max_s": "sojourn_max"}
 
 
 def steps(run: Run, needed: Iterable[str], derived: Mapping[str, Words]) -> tuple[pl.DataFrame, set[str]]:
     """Return the steps of a run from its origin on, and which of the columns that are needed it does not have.
 
-    A column of a table that has no value at any step is one that the subject does not tell. A number of the congestion
-    control's own that has none is known to be none: a bound that was never set, for example.
+    The subject does not report a column of a table without a value at any step. A congestion control's own number
+    without a value is known to have none: a bound that was never set, for example.
 
     Args:
-        run: whose steps.
+        run: the run to take steps of.
         needed: the columns that are asked about.
         derived: columns that are made of others.
     """
@@ -80,7 +80,7 @@ def _own(table: pl.DataFrame, column: str, name: str) -> pl.DataFrame:
 
 
 def _plain(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return rows whose counts may be subtracted, with no value where there is none, and times that compare."""
+    """Return rows with counts that may be subtracted, null instead of NaN, and times that compare."""
     rows = rows.with_columns(pl.col(pl.UInt64).cast(pl.Int64), pl.col(pl.Float64).fill_nan(None))
     return rows.with_columns(pl.col(T).round(9))
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 FLOW: Final = "subject"
 """The name of the flow under test in every case of a sender."""
 HOP: Final = "bottleneck"
-"""The name of the hop whose queue is under test, or is in the subject's way."""
+"""The name of the hop that has the queue under test, or the queue in the subject's way."""
 
 Kind = Literal["sender", "queue"]
 

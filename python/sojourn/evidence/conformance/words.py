@@ -43,7 +43,7 @@ FUNCTIONS: Final[Mapping[str, tuple[int, Callable[..., pl.Expr], str]]] = {
     "default": (2, lambda x, y: x.fill_null(y), "x, or y where there is no x"),
     "prev": (1, lambda x: x.shift(1), "at the step before"),
     "next": (1, lambda x: x.shift(-1), "at the step after"),
-    "ago": (2, lambda x, steps: x.shift(steps), "so many steps before"),
+    "ago": (2, lambda x, steps: x.shift(steps), "x the given number of steps before"),
     "start": (1, _over_visit(pl.Expr.first), "at the first step of the visit"),
     "high": (1, _over_visit(pl.Expr.cum_max), "the greatest since the visit began"),
     "low": (1, _over_visit(pl.Expr.cum_min), "the least since the visit began"),
@@ -52,7 +52,7 @@ FUNCTIONS: Final[Mapping[str, tuple[int, Callable[..., pl.Expr], str]]] = {
     "since": (1, lambda c: pl.col(T) - _last(pl.col(T), c), "the time since c last held, at a step before this one"),
     "last": (2, _last, "x at the last step before this one at which c held"),
 }
-"""What may be called: how many arguments, what it does, what is said of it."""
+"""Functions by name: the number of arguments, the implementation, the description."""
 
 _UNITS: Final[Mapping[str, float]] = {
     "us": 1e-6,
@@ -95,7 +95,7 @@ def parse(text: str, constants: Mapping[str, float]) -> Words:
     """Return what a text says of each step.
 
     Args:
-        text: as it stands in a case file.
+        text: as a case file has it.
         constants: the words that the document defines.
 
     Raises:

@@ -1,9 +1,9 @@
-"""What a document asks of a congestion control, as experiments: ``sojourn evaluate``.
+"""The demands of a document on a congestion control, as experiments: ``sojourn evaluate``.
 
-A :class:`Document` is a TOML file beside this one: its criteria as rows, each with a suite that anyone can run, figures
+A :class:`Document` is a TOML file in this folder: its criteria as rows, each with a suite that anyone can run, figures
 of its runs, and the rule by which each is judged. A :class:`Subject` takes the place of the flows that the suites call
-``tested``. A rule is a bound, a comparison with what Reno and CUBIC do in the same place, or none; whose number it is
-stands beside it.
+``tested``. A rule is a bound, a comparison with Reno and CUBIC in the same place, or none; it names the origin of its
+number.
 """
 
 from sojourn.evidence.evaluation.campaign import Campaign

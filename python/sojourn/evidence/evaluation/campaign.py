@@ -54,7 +54,7 @@ class Campaign:
         for suite in document.suites:
             [named] = library.resolve_suite(suite)
             if less is not None and suite not in less.cells:
-                refused[suite] = "left out on the Linux engine, whose runs take longer"
+                refused[suite] = "left out on the Linux engine, because its runs take longer"
                 continue
             settings = subject.settings(named.file.read_text(encoding="utf-8"))
             if less is not None:
@@ -89,10 +89,10 @@ class Campaign:
         threads: int | None = None,
         folder: Path | None = None,
     ) -> Values:
-        """Run what is not in the folder, and return what was measured.
+        """Make the runs that the folder lacks, and return the measured values.
 
         Args:
-            watching: gives whoever watches so many runs of so many simulated seconds.
+            watching: makes a watcher from the number of runs and their simulated seconds.
             threads: runs at a time.
             folder: a results folder that keeps the runs.
         """

@@ -1,21 +1,20 @@
 """Documents that say how something is to be evaluated, as they are written down.
 
-A file has the document's ``name``, its ``title``, what it asks ``of`` (``cc``, ``qdisc`` or ``media``), ``how`` its
-verdicts come about, the ``references`` whose figures come with the build (words by name), those of them that others
-are compared with (``beside``; ``beside_origin`` says so of a rule), what is to be known of references (``notes``),
-its rows and what it asks that no run can say (``not_covered``, by section). ``linux`` says what is run on the Linux
-engine, whose runs take longer: ``settings`` of every suite, and cells (labels by axis) by suite. Where there is no
-such table, it is everything.
+A file has the document's ``name``, its ``title``, the kind of its subject (``of``: ``cc``, ``qdisc`` or ``media``),
+``how`` its verdicts come about, the ``references`` with figures in the build (words by name), the references that are
+the incumbents (``beside``; ``beside_origin`` is the origin of a rule by them), ``notes`` on references, its rows, and
+the demands that no run can test (``not_covered``, by section). Runs on the Linux engine take longer, so ``linux``
+chooses some: ``settings`` of every suite, and cells (labels by axis) by suite. Without that table, all are run.
 
-A row has the ``section``, the ``level`` in the document's own word, the ``criterion`` in a line, the ``suite`` whose
-runs decide, and figures. A figure has a ``name``, a ``metric`` (of several the least counts), a ``unit`` for people,
-the cells that are meant (``only``: labels by axis) and one rule: a ``bound``, with the ``origin`` of its number; or
-``pair``, whether ``less`` or ``more`` is better than what the worse of the incumbents does in the same cell with the
-same seed, with a ``factor`` and something on top (``plus``, in the metric's own unit), of which the more generous
-counts; or none, and it is only reported. ``of_full`` is of a pair of waits or RTTs: its limit is at most what the place
-has with so much of its buffer full, but for what the worse incumbent has itself. Without it, a queue that is always
-full would be no worse than 1.25 times one that is full at times. With ``worst`` the worst seed decides: a bound that
-one of them breaks fails, and what has no value breaks it.
+A row has the ``section``, the ``level`` in the document's own word, the ``criterion`` in a line, the ``suite`` to run,
+and figures. A figure has a ``name``, a ``metric`` (of several the least counts), a ``unit`` for people, its cells
+(``only``: labels by axis) and one rule: a ``bound``, with the ``origin`` of its number; or ``pair``, a comparison with
+the worse of the incumbents in the same cell with the same seed: ``less`` or ``more`` is better, and the more generous
+of a ``factor`` and an allowance (``plus``, in the metric's own unit) counts; or none, and it is only reported.
+``of_full`` limits a pair of waits or RTTs to the value with this share of the place's buffer full, or to the worse
+incumbent's own value if that is greater. Without it, a queue that is always full would be no worse than 1.25 times one
+that is full at times. With ``worst`` the worst seed decides: a bound that one of them breaks fails, and a missing value
+breaks it.
 """
 
 import functools
@@ -44,11 +43,11 @@ class Pair:
 
     better: Literal["less", "more"]
     factor: float
-    """At least 1: so many times as much, or as little, is still no worse."""
+    """At least 1: a value up to this factor from the worse incumbent's is still no worse."""
     plus: float
-    """As is so much more, or less, in the metric's own unit."""
+    """So is a value up to this far from it, in the metric's own unit."""
     of_full: float = 0.0
-    """The share of the buffer beyond which nothing is no worse; 0 where that does not count."""
+    """The share of the buffer that limits the allowance; 0 for no such limit."""
 
     def limit(self, incumbents: Sequence[float], most: float = math.inf) -> float:
         """Return the last value that is no worse.
@@ -84,7 +83,7 @@ class Figure:
     rule: Bound | Pair | None
     """None where it is only reported."""
     origin: str
-    """Whose number the rule has; empty where there is none."""
+    """The origin of the rule's number; empty where there is none."""
     only: Mapping[str, tuple[str, ...]]
     """The cells that are meant, by axis; an axis that is not named is free."""
     worst: bool = False
@@ -114,7 +113,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Linux:
-    """What of a document is run on the Linux engine."""
+    """The part of a document that is run on the Linux engine."""
 
     settings: tuple[str, ...]
     """Set in every suite."""
@@ -133,16 +132,16 @@ class Document:
     how: str
     """How its verdicts come about, for pages."""
     references: Mapping[str, str]
-    """Whose figures come with the build: words by name."""
+    """Subjects with figures in the build: words by name."""
     beside: tuple[str, ...]
     """The incumbents, by the names of the references."""
     rows: tuple[Row, ...]
     not_covered: Mapping[str, str]
     """Why there is no row, by section."""
     linux: Linux | None = None
-    """What is run on the Linux engine; everything where nothing is said."""
+    """The part to run on the Linux engine; everything if None."""
     notes: Mapping[str, str] = field(default_factory=dict)
-    """What is to be known of references whose verdicts stand beside others', by name."""
+    """Remarks on references for tables that compare verdicts, by name."""
 
     @property
     def suites(self) -> list[str]:

@@ -1,8 +1,8 @@
 """Verdicts: a subject's values against a document's rules.
 
 A cell passes if its rule holds with every seed, fails if with none, and is inconclusive in between. Where the worst
-seed is to decide, it fails in between, too. A figure, and a row, is as its worst cell. What has no value fails no rule,
-unless the worst is to decide: it is said.
+seed is to decide, it fails in between, too. A figure, and a row, is as its worst cell. A missing value makes the
+verdict inconclusive, or a failure where the worst seed decides; without any value it is "no value".
 """
 
 import enum
@@ -87,7 +87,7 @@ class JudgedRow:
 
     @property
     def verdict(self) -> Verdict:
-        """That of the worst figure; what is only reported counts where nothing else is."""
+        """That of the worst figure; figures without a rule count only where there are no others."""
         return worst(self.figures, list(Verdict), Verdict.NO_VALUE)
 
     @property
@@ -102,9 +102,9 @@ def judge(
     """Return a verdict for each row.
 
     Args:
-        document: what is asked.
-        subject: what was measured of what is evaluated.
-        incumbents: of those that it is compared with.
+        document: the document.
+        subject: the values of the subject.
+        incumbents: the values of those that it is compared with.
         refused: why suites were not run, by suite.
     """
     judged = []

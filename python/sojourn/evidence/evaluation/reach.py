@@ -1,7 +1,6 @@
-"""How far a metric can go in the place where it is measured: what a rule beyond it could not tell.
+"""The greatest value that a metric can have in its place: no subject could fail a rule beyond it.
 
-Of waits in a tail-drop FIFO, of RTTs through them, and of shares. Of everything else nothing is known, and the answer
-is infinity.
+It is known of waits in a tail-drop FIFO, of RTTs through them, and of shares. Of all other metrics it is infinity.
 """
 
 import math

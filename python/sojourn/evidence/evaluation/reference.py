@@ -33,7 +33,7 @@ def values(document: Document, name: str, *, any_sources: bool = False) -> Value
     """Return a reference's figures, or None if some are missing or were measured of something else.
 
     Args:
-        document: what is asked.
+        document: the document.
         name: the reference's.
         any_sources: whether figures of other sources of the simulator count, too.
     """
@@ -48,7 +48,7 @@ def values(document: Document, name: str, *, any_sources: bool = False) -> Value
 
 
 def stored(document: Document, name: str) -> Values:
-    """Return what there is of a reference's figures, whatever has changed since."""
+    """Return a reference's stored figures, whatever has changed since."""
     return Values.from_json(_stored(document.name)["values"][name])
 
 
@@ -61,7 +61,7 @@ def text(document: Document, measured: Mapping[str, Values], fresh: Collection[s
     """Return the file's text with these figures, by the references' names.
 
     Args:
-        document: what is asked.
+        document: the document.
         measured: the figures.
         fresh: the suites that this build has measured; the others' sources stay as they are stored.
     """

@@ -10,10 +10,10 @@ from sojourn.evidence.evaluation.document import Kind
 from sojourn.experiments.experiment import parse
 
 TESTED: Final = ("tested", "tested-short", "second")
-"""The flows of the suites whose sender is the subject."""
+"""The names of flows in the suites that get the subject as their sender."""
 
 TESTED_HOPS: Final = ("bottleneck", "second")
-"""The hops of the suites whose queue is the subject."""
+"""The names of hops in the suites that get the subject as their queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,7 @@ class Subject:
     """A sender by the word that ``sojourn ccs`` has for it, a discipline in tc's words, or a call's control.
 
     Senders are ``prague``, ``noq/bbr3``, ``python:mine.py:Mine``; disciplines ``codel target 10ms``,
-    ``python:mine.py:Mine``; of calls what stands behind ``media control``, such as ``scream ecn classic``.
+    ``python:mine.py:Mine``; for calls the words after ``media control``, such as ``scream ecn classic``.
     """
 
     word: str

@@ -3,7 +3,7 @@
 Each engine has a value for each seed. If both engines are deterministic and have the same seeds, the values are paired:
 one seed gives both the same start times and a jitter of the same size, and the differences seed by seed have the
 interval of a mean. Otherwise the interval is Welch's. The engines are *equivalent* if the 90 % interval of the
-difference lies within the margin, which is both one-sided tests at 5 %. They are *different* if the 95 % interval
+difference is within the margin, which is both one-sided tests at 5 %. They are *different* if the 95 % interval
 excludes zero and they are not equivalent. Otherwise nothing is *decided*, and more seeds may decide. Overlapping ranges
 prove nothing, because ranges widen with the number of seeds.
 """
@@ -19,10 +19,10 @@ from sojourn.evidence import student
 from sojourn.evidence.judging import Bound, Ruling
 
 EQUIVALENCE: Final = 0.9
-"""The confidence of the interval that is held against the margin: one-sided tests at 5 %."""
+"""The confidence of the interval that has to be within the margin: one-sided tests at 5 %."""
 
 DIFFERENCE: Final = 0.95
-"""The confidence of the interval that is held against nought."""
+"""The confidence of the interval that must not contain zero for a difference."""
 
 
 class Verdict(enum.StrEnum):

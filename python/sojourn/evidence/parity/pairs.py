@@ -199,7 +199,7 @@ class Line:
     equivalent: int
     different: int
     significant: int
-    """In how many the 95 % interval of the difference leaves out nought, however small it is: chance gives 5 %."""
+    """The number with zero outside of the 95 % interval of the difference, however small it is: chance gives 5 %."""
     mean: float
     """The mean difference over the cells."""
     low: float

@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def sample(keys: Sequence["RunKey"], count: int, seed: int) -> list["RunKey"]:
-    """Return all seeds of so many cells, drawn evenly of all cells.
+    """Return all seeds of ``count`` cells, drawn evenly from all cells.
 
     The draw depends on the names of the cells and on ``seed``, and on nothing else: neither on the order of the cells
     nor on the engine. So two engines get the same cells, and a sample that was announced can be checked. A larger
     sample of the same seed has the smaller one in it.
 
     Raises:
-        UsageError: if there are not so many cells.
+        UsageError: if there are fewer cells.
     """
     cells = {_cell(key) for key in keys}
     if count > len(cells):

@@ -1,9 +1,9 @@
 """Our runs compared with tables of published ones.
 
-How a row is judged: a cell is run with several seeds, and a published value agrees when it lies in
-our central 95 % range widened by the published replicate noise. :mod:`.judge` has the
-arithmetic, :mod:`.totals` what is in a total, :mod:`.rows` what a row is, :mod:`.datasets` the tables that are
-understood, one file each, and :mod:`.markdown` the tables that documents show.
+How a row is judged: a cell is run with several seeds, and a published value agrees when our central 95 % range, widened
+by the published replicate noise, contains it. :mod:`.judge` has the arithmetic, :mod:`.totals` what is in a total,
+:mod:`.rows` what a row is, :mod:`.datasets` the tables that are understood, one file each, and :mod:`.markdown` the
+tables that documents show.
 """
 
 from sojourn.evidence.validation.datasets import read_published

@@ -1,4 +1,4 @@
-"""Verdicts: each published value beside ours. The arithmetic is the metrics' own, in the extension module."""
+"""Verdicts: each published value next to ours. The arithmetic is the metrics' own, in the extension module."""
 
 import json
 import math
@@ -25,7 +25,7 @@ CLOSE: Final = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A published figure beside ours, in its unit."""
+    """A published figure next to ours, in its unit."""
 
     figure: Figure
     sender: Sender
@@ -48,7 +48,7 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A published row beside our runs of it."""
+    """A published row next to our runs of it."""
 
     row: Row
     values: Sequence[Value]
@@ -78,7 +78,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Unmeasured:
-    """A published row of which our runs lack a value."""
+    """A published row with a value that our runs lack."""
 
     row: Row
     asked: Sequence[str]
@@ -93,12 +93,12 @@ class Unmeasured:
 
 
 class Compared(NamedTuple):
-    """Published rows beside a results folder."""
+    """Published rows compared with a results folder."""
 
     judged: list[Judged]
     not_run: list[Row]
     unmeasured: list[Unmeasured]
-    """Rows that were run, of which the runs lack something that was published."""
+    """Rows that were run, with a published value that the runs lack."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +114,20 @@ class Summary:
     group: str
     rows: int
     coverage: float
-    """The share of the rows all of whose figures agree."""
+    """The share of the rows in which all figures agree."""
     median_bias: float
     """Of each row's first flow; in a sender's group, of its first flow."""
     median_abs_error: float
     p90_abs_error: float
     sums_within_1_percent: float
-    """The share of the rows whose sum is within 1 % of the published one; NaN of what has no sum."""
+    """The share of the rows with a sum within 1 % of the published one; NaN without sums."""
 
 
 def against(rows: Sequence[Row], folder: Path, noise: Noise, experiments: Collection[str] | None = None) -> Compared:
     """Return the published rows that a results folder has runs of, judged, and the others.
 
     Args:
-        rows: what was published.
+        rows: the published rows.
         folder: our results.
         noise: the published replicate noise.
         experiments: only runs of these count, where the folder has others that are as like a row; all if not given.
@@ -159,7 +159,7 @@ def judge(row: Row, cell: Cell, noise: Noise) -> Judged:
     """Compare a published row with our runs of it.
 
     Args:
-        row: what was published.
+        row: the published row.
         cell: our runs.
         noise: the published replicate noise.
     """

@@ -1,6 +1,6 @@
-"""How far apart two published runs of the same cell lie.
+"""How far two published runs of the same cell differ.
 
-Read from a table beside the published rows, one line a rate, queue and RTT: the share of the first sender in a
+Read from a table next to the published rows, one line a rate, queue and RTT: the share of the first sender in a
 mixed cell and in the same cell with the order swapped (``diff`` is their difference), and by how much the share
 departs from one half in a cell of two equal senders (``cc_share1-.5``, ``pp_share1-.5``: CUBIC's, Prague's).
 """
@@ -45,10 +45,10 @@ class Noise:
 
     @classmethod
     def beside(cls, published: Path) -> Self:
-        """Read the noise that lies beside a table of published rows, or return none.
+        """Read the noise from the folder of a table of published rows, or return none.
 
-        ``s1_50mbit.csv`` goes with ``s1_replicate_noise.csv``: what stands before the first underscore is the
-        same.
+        ``s1_50mbit.csv`` goes with ``s1_replicate_noise.csv``: both names begin with the same word before the first
+        underscore.
         """
         file = published.with_name(f"{published.stem.split('_')[0]}_replicate_noise.csv")
         return cls.read(file) if file.is_file() else cls()

@@ -35,7 +35,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """Our runs of one cell, each with which of its flows stands at each place of the row."""
+    """Our runs of one cell, each with its flow for each place of the row."""
 
     runs: Sequence[tuple[Run, tuple[int, ...]]]
 
@@ -126,7 +126,7 @@ def _order(ours: tuple[Sender, ...], row: tuple[Sender, ...]) -> tuple[int, ...]
 
 
 def besides(scenario: Scenario) -> tuple[str, ...]:
-    """Return what is on the way of data, and what happens, beside one delay and one queue.
+    """Return the elements on the way of data, and the events, besides one delay and one queue.
 
     In tc's words where they are tc's: ``netem delay 2ms 1ms 10%``, ``rate 40mbit``, ``replace pie noecn``,
     ``ect0_to_ect1 of 2`` (the second flow).

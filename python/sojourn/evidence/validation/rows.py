@@ -1,6 +1,6 @@
 """What a published table says of a run, and what of it can be compared with ours.
 
-A :class:`Row` says what was run, as far as one run can be told from another by it, and which numbers came out: its
+A :class:`Row` describes a published run, as far as needed to distinguish it from the others, and has its numbers, its
 :class:`Figure` s. Each figure brings the metric by which ours is found: the same estimator as the published one's.
 """
 
@@ -54,7 +54,7 @@ class Figure:
     is_rate: bool = False
     """Whether it is the flow's share of a link: errors are then fractions of the row's sum, else of the value."""
     noise: float = 0.0
-    """The published number's own, in its unit: what it departs by from what it stands for."""
+    """The published number's own noise, in its unit: its likely distance from the true value."""
 
 
 @dataclass(frozen=True, slots=True)

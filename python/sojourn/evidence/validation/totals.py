@@ -1,7 +1,7 @@
 """Totals over several published tables, by one rule for what is in one.
 
-A published run counts once: where two tables are of the same runs, one of them is in the totals. Rows are told apart by
-what they can show. Where several flows share a link a row tests their shares, and its error is that of the first flow's
+A published run counts once: where two tables are of the same runs, one of them is in the totals. Rows are grouped by
+their evidence. Where several flows share a link a row tests their shares, and its error is that of the first flow's
 share. One flow alone tests how much of the link it uses. The phases of one run are several rows that are not
 independent.
 """

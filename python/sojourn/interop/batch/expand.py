@@ -95,7 +95,7 @@ def fill(value: Placed, names: Mapping[str, Placed], batches: Batches) -> Placed
 
 
 def commands(run: Expanded) -> list[Section]:
-    """Return the commands of a run, expanded, in order: each once, what it adds right behind it."""
+    """Return the commands of a run, expanded, in order: each once, followed by those that it adds."""
     said = run.get("commands")
     waiting = said.split(",") if said is not None else []
     batches = run.batches

@@ -104,7 +104,7 @@ def streams(test: Placed, given: Mapping[str, Placed], file: File) -> list[Strea
 
 
 def probes(test: Placed, side: str, step_s: float) -> list[dict[str, Any]]:
-    """Return the UDP probes that a test has beside the ping, as flows of an experiment: irtt, one packet a step."""
+    """Return the UDP probes that a test has besides the ping, as flows of an experiment: irtt, one packet a step."""
     if test.text.strip() != _RRUL_BE:
         return []
     probe = {"name": "udp", "count": _RRUL_BE_PROBES, "start": "-5s", "irtt": {"interval": f"{step_s:g}s"}}
@@ -176,7 +176,7 @@ def _pacing(word: Placed, file: File) -> int:
 
 
 def settings(stream: Stream, side: str) -> dict[str, Any]:
-    """Return a stream as a ``[[flow]]`` of ours, without what the set-up says of it."""
+    """Return a stream as a ``[[flow]]`` of ours, without the settings from the set-up."""
     flow: dict[str, Any] = {"name": stream.name}
     group, dash, _ = stream.name.rpartition("-")
     if dash:

@@ -1,4 +1,4 @@
-"""The harness's hooks: what each sets up, one function a hook.
+"""The set-up by the harness's hooks, one function a hook.
 
 The rig (the harness's ``ns_setup``): client, middle box, server in a row. The middle box is a bridge of ``left``
 (towards the client) and ``right`` (towards the server); what enters it passes the delay on an ifb, then the iptables
@@ -108,7 +108,7 @@ class Words:
 
 
 def apply(setup: SetUp, arguments: Sequence[Placed], file: File) -> None:
-    """Set up what a list of nodes and hook strings says.
+    """Apply a list of nodes and hook strings.
 
     Raises:
         ExperimentError: at the first hook that cannot be mapped.
@@ -156,7 +156,7 @@ def _hook(setup: SetUp, node: str, words: Words) -> None:
 def _rewrite(setup: SetUp, node: str, words: Words) -> None:
     rule = words.name.text
     if node != "mid":
-        raise words.error(f"{rule} on {node} cannot be mapped: rewriters stand in the middle box", words.name)
+        raise words.error(f"{rule} on {node} cannot be mapped: rewriters belong in the middle box", words.name)
     ways = _WITHOUT_DSCP.get(rule, _ENTERING)[words.one_of("direction", _DIRECTIONS)]
     rewrite: dict[str, object] = {"rule": rule}
     if rule in _ON_ENTRY:
@@ -172,12 +172,12 @@ def _rewrite(setup: SetUp, node: str, words: Words) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """What stands before the form of a queue."""
+    """The words before the form of a queue."""
 
     ways: Sequence[Way]
     ingress: bool
     after: float | None
-    """Seconds after the set-up, for what is changed later."""
+    """Seconds after the set-up, for later changes."""
     place: Placed
     """Where the form's words begin, for errors."""
 

@@ -1,4 +1,4 @@
-"""The grammar of a batch file: sections, keys and values, each with its place; and what they inherit.
+"""The grammar of a batch file: sections, keys and values, each with its place; and inheritance.
 
 Flent reads batch files with Python's ``RawConfigParser``: ``[Type::name]``, ``key = value``, values that go on over
 indented lines, comments that begin a line with ``#`` or ``;``. That parser forgets lines, which is why this one exists.
@@ -65,8 +65,8 @@ def read(text: str, name: str) -> Batches:
     """Read a batch file.
 
     Args:
-        text: what it says.
-        name: what errors call it.
+        text: its text.
+        name: its name in errors.
 
     Raises:
         ExperimentError: at the first line that is not right.

@@ -1,4 +1,4 @@
-"""Text whose characters know their line."""
+"""Text with a line number for each character."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -63,7 +63,7 @@ class Placed:
         return self[start : len(self.text.rstrip())] if self.text.strip() else Placed("", (), self.line)
 
     def split(self, separator: str) -> list["Placed"]:
-        """Return the stripped parts between separators that do not stand within double quotes; no empty ones."""
+        """Return the stripped parts between separators outside of double quotes; no empty ones."""
         parts, start, quoted = [], 0, False
         for i, c in enumerate(self.text):
             if c == '"':
@@ -96,7 +96,7 @@ class File:
         """Return an error that shows the line.
 
         Args:
-            message: what is wrong.
+            message: the error's text.
             at: the text that is wrong, or a line; the text is underlined where the line has it as it is.
             help: what would be right.
         """

@@ -24,10 +24,10 @@ _HARNESS: Final = ("flent_clear", "flent_setup", "flent_teardown", "flent_proces
 _SET_UP: Final = "flent_setup"
 
 _STACKS: Final = {"l4s": "l4steam-2020-08", "sce": "sce-2020-03"}
-"""What the harness's architectures are, unless ``--set experiment.stack=…`` says otherwise."""
+"""The stacks of the harness's architectures, unless ``--set experiment.stack=…`` says otherwise."""
 
 _ECN: Final = {"l4s": "accecn", "sce": "sce"}
-"""What its hosts negotiate: sysctl tcp_ecn=3, and tcp_sce=1 with tcp_ecn=1."""
+"""The negotiation of its hosts: sysctl tcp_ecn=3, and tcp_sce=1 with tcp_ecn=1."""
 
 _TUNNELS: Final = {
     "10.9.99.2": "wireguard",
@@ -57,7 +57,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The experiments of a batch file, and what has no effect in them."""
+    """The experiments of a batch file, and notes on words without an effect in them."""
 
     experiments: Sequence[Experiment]
     notes: Sequence[Note]
@@ -75,10 +75,10 @@ def load(
 
     Args:
         path: where it is.
-        batches: which of its batches, as names or globs; all that are neither abstract nor disabled unless given.
+        batches: which of its batches, as names or globs (default: all that are neither abstract nor disabled).
         settings: changes as ``path=value``, for every run.
-        seeds: so many seeds a run, instead of the batch's repetitions.
-        engine: what is to run them.
+        seeds: the number of seeds a run, instead of the batch's repetitions.
+        engine: the engine to run them.
 
     Raises:
         ExperimentError: naming everything that cannot be mapped, with its line; each only once.
@@ -169,7 +169,7 @@ def _load(
 
 
 def as_toml(run: Expanded, tell: Callable[[str, Placed], None]) -> str:
-    """Return one run as the text of an experiment; ``tell`` hears of what has no effect.
+    """Return one run as the text of an experiment; ``tell`` is called with each word that has no effect.
 
     Raises:
         ExperimentError: at the first thing that cannot be mapped.

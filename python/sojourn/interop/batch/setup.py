@@ -1,4 +1,4 @@
-"""What a run's hooks have set up, on its way to an experiment."""
+"""The set-up by a run's hooks, on its way to an experiment."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class SetUp:
     host_qdisc: dict[Way, str] = field(default_factory=dict)
     """The senders' own queues, by the way their data goes."""
     tell: Callable[[str, Placed], None] = lambda _text, _at: None
-    """Takes note of what has no effect here."""
+    """Takes note of words without an effect here."""
 
     def side(self, way: Way) -> dict[str, Any]:
         """Return the settings of one direction."""

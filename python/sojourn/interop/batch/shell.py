@@ -1,8 +1,8 @@
-r"""What the shell makes of a command: words, one level of quotes taken off.
+r"""A command as the shell reads it: words, with one level of quotes removed.
 
 A batch's commands go to ``sh -c``; the harness joins its arguments and has the shell read them a second time, then
 reads each hook a third time. So ``\"qdisc right root fq\; …\"`` is one argument of two hooks at the second reading, and
-what stands in ``\\\"…\\\"`` is one argument of a hook. This is the shell's quoting (POSIX.1-2017, Shell Command
+the text in ``\\\"…\\\"`` is one argument of a hook. This is the shell's quoting (POSIX.1-2017, Shell Command
 Language 2.2) and its splitting at blanks; of its expansions only names that are not set, which are empty.
 """
 

@@ -29,7 +29,7 @@ def export_folder(folder: Path, to: Path, down: Way = "download") -> list[Path]:
     Args:
         folder: the results folder.
         to: where to; made if need be.
-        down: what goes ``down``, in Flent's words.
+        down: Flent's word for flows with the direction ``down``.
 
     Raises:
         StoreError: if it is no results folder, is damaged, or the place cannot be written.
@@ -55,10 +55,10 @@ def packed(data: Mapping[str, Any]) -> bytes:
 def export(run: Run, filename: str, down: Way = "download") -> dict[str, Any]:
     """Return a run in Flent's format.
 
-    The run's origin is dated 2000-01-01, as in captures. Flent's ``T0`` lies 5 s before it, so that its plots and
-    statistics, which leave out the 5 s before the streams and after them, take what is meant; an origin that is
-    Flent's already is ``T0`` itself. Raw values are what the recorder has: a row a step of each flow, one a packet of
-    each probe. The series that Flent computes itself (sums, averages) are left to it.
+    The run's origin is dated 2000-01-01, as in captures. Flent's ``T0`` is 5 s before it, since its plots and
+    statistics leave out the 5 s before the streams and after them; an origin that is Flent's already is ``T0`` itself.
+    Raw values are the recorder's: a row a step of each flow, one a packet of each probe. The series that Flent computes
+    itself (sums, averages) are left to it.
     """
     scenario = run.scenario
     layout = Layout.of(scenario, down)
@@ -190,7 +190,7 @@ def _metadata(run: Run, layout: Layout, filename: str, clock: _Clock) -> dict[st
             series: {"UNITS": units[name], "IDX": i, "SOJOURN_FLOW": name}
             for i, (name, series) in enumerate(layout.names.items())
         },
-        # So that it comes back as what it was.
+        # So that an import restores it.
         "SOJOURN": {
             "label": run.label,
             "engine": run.engine,

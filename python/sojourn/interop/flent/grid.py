@@ -4,7 +4,7 @@ Flent's samples come when netperf has something to say, every 220 ms say, and ea
 before. Our metrics read a row as the mean over one step of the recorder. So a sample becomes rows for every step that
 it covers.
 
-Invariant: what has arrived by the end of any sample is the same before and after. Times are whole microseconds, as
+Invariant: the bytes arrived by the end of any sample are the same before and after. Times are whole microseconds, as
 they are in the files.
 """
 

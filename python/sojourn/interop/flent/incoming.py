@@ -22,7 +22,7 @@ from sojourn.interop.frames import COLUMNS, frames
 from sojourn.interop.incoming import UNKNOWN, Incoming
 
 ENGINE: Final = "flent"
-"""The engine that an imported run is said to be by."""
+"""The engine's name in imported runs."""
 
 
 def incoming(path: Path) -> Incoming:
@@ -236,7 +236,7 @@ def _stepped(
 
 
 def _flow(rows: Sequence[Mapping[str, Any]], flow: str, found: set[str]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each raw value. Counters that a row lacks stay at what they were; other numbers are NaN."""
+    """Yield a row for each raw value. Counters that a row lacks keep their values; other numbers are NaN."""
     counters: dict[str, Any] = {}
     for row in rows:
         own: dict[str, Any] = {"t_s": row["t"], "flow": flow}

@@ -14,12 +14,12 @@ from sojourn.interop.flent.series import VERSION
 from sojourn.interop.packed import read_file, unpacked
 
 MOST_BYTES: Final = 64 << 20
-"""Of a file, and of what it is unpacked to: an hour of four streams at 50 ms has some 60 MiB."""
+"""Of a file, packed and unpacked: an hour of four streams at 50 ms has some 60 MiB."""
 
 _BUDGET: Final = "a file so large is not Flent's, or has more samples than can be read at once"
 
 _OLDEST = 3
-"""The oldest version whose raw values are what they are in version 4."""
+"""The oldest version with the same raw values as version 4."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read(path: Path) -> FlentFile:
     """Read a file.
 
     Raises:
-        DataFileError: saying what is wrong with it.
+        DataFileError: naming the error.
     """
     content = read_file(path, MOST_BYTES, kind="Flent's data files, .flent.gz", too_large=_BUDGET)
     data = _json(path, content)

@@ -80,15 +80,15 @@ class Layout:
     uploads: Sequence[str]
     downloads: Sequence[str]
     ways: Mapping[str, Way]
-    """What is an upload: by our direction."""
+    """Upload or download, by our direction."""
 
     @classmethod
     def of(cls, scenario: Scenario, down: Way = "download") -> "Layout":
         """Lay out the flows of a scenario.
 
         Args:
-            scenario: whose flows they are.
-            down: what goes ``down``: a download, unless the experiment re-creates one whose uploads it calls so.
+            scenario: the scenario of the flows.
+            down: the meaning of ``down``: a download, unless the experiment re-creates a test with uploads that way.
         """
         flows = scenario.flows
         ways: dict[str, Way] = {"down": down, "up": "upload" if down == "download" else "download"}

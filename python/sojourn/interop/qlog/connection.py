@@ -3,9 +3,9 @@
 Windows are in packets of the largest UDP payload of the time, as those of the simulator's QUIC flows are: the size that
 the trace states, else the largest packet that was sent so far, else 1200 bytes (RFC 9000 §14.1), rounded up.
 
-What arrived in order is what :attr:`Connection.goodput_at` says: at an end that receives data, as it came; at an end
-that sends, as it was acknowledged, half an RTT later. Both need the frames of the packets. The delivery rate is sampled
-as the simulator's senders sample theirs (:mod:`~sojourn.interop.qlog.outstanding`).
+:attr:`Connection.goodput_at` says where bytes in order were counted: an end that receives data counts arrivals; an end
+that sends counts acknowledged bytes, half an RTT later. Both need the frames of the packets. The delivery rate is
+sampled as the simulator's senders sample theirs (:mod:`~sojourn.interop.qlog.outstanding`).
 """
 
 import math
@@ -47,9 +47,9 @@ class Connection:
         self.changes: list[tuple[float, str]] = []
         """When the control changed its state, s, and how."""
         self.found: set[str] = set()
-        """Columns of flows that something was said of."""
+        """Columns of flows that the trace has values for."""
         self.used: set[str] = set()
-        """Kinds of events that something was taken from."""
+        """Kinds of events that gave values."""
 
     def take(self, event: Event) -> None:
         """Add an event. Events that say nothing of a column are passed over."""
@@ -147,7 +147,7 @@ class Connection:
     def row(self, t: float, step: float) -> dict[str, Any]:
         """Return the columns at the end of a sample interval of this length, both in s.
 
-        ``received`` and ``acknowledged`` beside them are goodput as it was seen at the receiver and at the sender.
+        Two further keys, ``received`` and ``acknowledged``, are goodput as seen at the receiver and at the sender.
         """
         own: dict[str, float] = {}
         own |= {name: self._numbers[name] for name in _AS_STATED if name in self._numbers}
@@ -182,7 +182,7 @@ class Connection:
         return rates
 
     def gauges(self) -> dict[str, float]:
-        """Return what else is known now, by name."""
+        """Return the other known numbers of now, by name."""
         found: dict[str, float] = {}
         found |= {name: self._numbers[name] for name in ("min_rtt_s", "pto_count") if name in self._numbers}
         if self._counts["packets_sent"]:

@@ -1,8 +1,8 @@
 """A flow's UDP datagrams in the capture of a host, as ``--pcap`` writes it (``crates/capture``).
 
 The files are pcap (draft-ietf-opsawg-pcap) with stamps in ns, little-endian, Ethernet, IPv4 (RFC 791) or IPv6 (RFC
-8200) without extension headers, as hosts of ours send them. A flow is told by its ports: flow *n* of a scenario goes
-from 30000 + *n* to 50000 + *n*. The ECN field is the two low bits of what was the type of service (RFC 3168 §5).
+8200) without extension headers, as hosts of ours send them. The ports identify a flow: flow *n* of a scenario goes
+from 30000 + *n* to 50000 + *n*. The ECN field is the two low bits of the former type of service (RFC 3168 §5).
 """
 
 import struct
@@ -83,7 +83,7 @@ def datagrams(path: Path, number: int) -> Iterator[Datagram]:
 
 
 def _udp(frame: bytes) -> tuple[tuple[int, int], int, int, bytes] | None:
-    """Return the ports, the ECN field, the length and what was kept of a frame's UDP payload; None if it has none."""
+    """Return the ports, the ECN field, the length and the captured part of a frame's UDP payload; None without UDP."""
     kind = frame[12:14]
     if kind == b"\x08\x00" and len(frame) >= _LEAST_IPV4:
         start, ecn, protocol = _IP + (frame[_IP] & 15) * 4, frame[15] & 3, frame[23]

@@ -1,4 +1,4 @@
-"""What events are called, and what is in them: the names of draft-ietf-quic-qlog-quic-events-14 and those before.
+"""Names of events and of their fields: those of draft-ietf-quic-qlog-quic-events-14 and those before.
 
 A name is its kind, behind whatever category it had at the time: ``quic:recovery_metrics_updated`` is
 ``recovery:metrics_updated`` of draft 03 and ``recovery:metric_update`` of mvfst. Windows are in bytes, spans in ms,
@@ -47,7 +47,7 @@ NUMBERS: Final[Mapping[str, str]] = {
     "pacing_rate": "pacing_rate_bps",
     "pto_count": "pto_count",
 }
-"""What else is in the metrics: windows in bytes, rates in bit/s, counts."""
+"""Other metrics: windows in bytes, rates in bit/s, counts."""
 
 OWN: Final[Mapping[str, str]] = {
     "sojourn_goodput": "goodput_bps",
@@ -84,7 +84,7 @@ class Packet:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads what events say."""
+    """Reads the values of events."""
 
     path: Path
     microseconds: bool
@@ -151,7 +151,7 @@ class Reader:
         return many, max(sizes, default=0), ce
 
     def state(self, event: Event) -> tuple[str, str, str]:
-        """Return the state before, the state after, and why; what is not said is empty."""
+        """Return the state before, the state after, and the trigger; empty where the event has none."""
         old, new, why = (event.data.get(key) for key in ("old", "new", "trigger"))
         if not isinstance(new, str):
             raise DataFileError(self.path, f"record {event.record}: data.new is not the name of a state: {new!r}")

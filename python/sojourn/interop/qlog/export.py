@@ -1,16 +1,15 @@
 """Runs as qlog: a text sequence for each flow that is one connection (draft-ietf-quic-qlog-main-schema-14).
 
-What is in it are the recovery events of draft-ietf-quic-qlog-quic-events-14: ``quic:recovery_metrics_updated``,
+It has the recovery events of draft-ietf-quic-qlog-quic-events-14: ``quic:recovery_metrics_updated``,
 ``quic:congestion_state_updated`` and ``quic:packet_lost``, as far as the table ``flows`` has them. They are samples,
-one a sample interval, of which only what has changed is written. Where they are asked for, the packets of QUIC flows
-are between them, from the run's captures (:mod:`~sojourn.interop.qlog.packets`). TCP has no schema in qlog. Its
-senders' windows, RTTs, states and losses mean the same as QUIC's, and are written under the same names; their
-``group_id`` says that they are TCP's.
+one a sample interval, with changed values only. On request, the packets of QUIC flows are between them, from the run's
+captures (:mod:`~sojourn.interop.qlog.packets`). TCP has no schema in qlog. Its senders' windows, RTTs, states and
+losses mean the same as QUIC's, and are written under the same names; their ``group_id`` says that they are TCP's.
 
 The draft counts windows in bytes and we in packets. So they are multiples of the size of a packet, which the trace
-states first (``quic:recovery_parameters_set``). What we know besides is in the metrics, to which the draft lets anybody
-add: :data:`~sojourn.interop.qlog.events.OWN`. ``common_fields.sojourn`` says which flow of which run it is, so that it
-comes back as what it was.
+states first (``quic:recovery_parameters_set``). Our further values are metrics of our own, which the draft allows:
+:data:`~sojourn.interop.qlog.events.OWN`. ``common_fields.sojourn`` names the run and the flow, so that an import
+restores them.
 """
 
 import json
@@ -54,7 +53,7 @@ def export_folder(folder: Path, to: Path, *, packets: bool = False) -> list[Path
     Args:
         folder: the results folder.
         to: where to; made if need be.
-        packets: whether to write QUIC's packets, too, from captures beside the tables; files are large then.
+        packets: whether to write QUIC's packets, too, from the runs' captures; files are large then.
 
     Raises:
         DataFileError: if packets are wanted and a capture is damaged or keeps too little of each.
@@ -117,7 +116,7 @@ def _vantage(flow: Flow) -> str:
 
 
 def _safe(name: str) -> str:
-    """Return a name without what a file system may not like."""
+    """Return a name without characters that a file system may refuse."""
     return re.sub(r"[^A-Za-z0-9._-]", "_", name)
 
 
@@ -203,7 +202,7 @@ def _changes(
 
 
 def _metrics(row: Mapping[str, Any], packet: int) -> dict[str, Any]:
-    """Return what a row says, by the names of the metrics' fields; what is not known is left out."""
+    """Return a row's known values by the names of the metrics' fields."""
     found: dict[str, Any] = {}
     for column, name in _SPANS.items():
         if math.isfinite(row[column]):

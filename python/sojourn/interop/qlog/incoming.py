@@ -1,8 +1,8 @@
 """qlog files as runs: a trace is a flow, with the columns that the simulator's QUIC flows have.
 
 A trace says nothing of the path and little of the experiment. So there are no queues and no delays in the scenario, the
-congestion control is ``unknown``, and the implementation is the first word of what the trace calls itself. What is not
-in the file is named, as it is for Flent's.
+congestion control is ``unknown``, and the implementation is the first word of the trace's title. The run names the
+values that the file lacks, as for Flent's files.
 """
 
 import math
@@ -24,7 +24,7 @@ from sojourn.interop.qlog.events import Reader
 from sojourn.interop.qlog.records import QlogFile, Trace, read
 
 ENGINE: Final = "qlog"
-"""The engine that an imported run is said to be by."""
+"""The engine's name in imported runs."""
 
 MOST_ROWS: Final = 2_000_000
 """Of one flow."""
@@ -41,7 +41,7 @@ _COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class _Own:
-    """What a file that Sojourn wrote says of its flow."""
+    """The flow of a file that Sojourn wrote."""
 
     flow: str
     direction: str
@@ -53,7 +53,7 @@ class _Own:
 
 @dataclass(frozen=True)
 class _Flow:
-    """A trace as a flow: its rows, and what else is known."""
+    """A trace as a flow: its rows, and its other data."""
 
     name: str
     trace: Trace

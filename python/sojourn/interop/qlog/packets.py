@@ -49,7 +49,7 @@ class Packets:
             self._next = next(self._datagrams, None)
 
     def lost(self, count: int) -> Iterator[dict[str, Any]]:
-        """Yield the data of events for so many packets that were held for lost since the last time."""
+        """Yield the data of events for ``count`` packets that the sender declared lost since the last time."""
         for _ in range(count):
             space = next((space for space, out in self._out.items() if out), None)
             if space is None:

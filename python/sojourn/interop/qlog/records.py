@@ -1,13 +1,12 @@
 """A qlog file as traces and their events, whatever it is serialized as.
 
-Four forms are about. JSON text sequences (RFC 7464; qlog's sequential file, ``.sqlog``): a header, then an event a
-record. The same as a line a record, which early versions had. One JSON document with ``traces`` (``.qlog``), whose
-events are objects, or arrays under ``event_fields`` (draft-marx-qlog-main-schema-00; picoquic, mvfst).
+There are four forms. JSON text sequences (RFC 7464; qlog's sequential file, ``.sqlog``): a header, then an event a
+record. The same as a line a record, which early versions had. One JSON document with ``traces`` (``.qlog``), with
+events as objects, or as arrays under ``event_fields`` (draft-marx-qlog-main-schema-00; picoquic, mvfst).
 
 Invariants: an event's time is in ms, in the order of time, and counts from the first event of the file's traces, or of
-its own trace where they have no clock in common; whatever is wrong is said with the file and the number of the record,
-from 1, the header included. A program that dies leaves a file without an end: what is whole of it is taken, and the
-rest is named.
+its own trace where they have no clock in common; errors have the file and the number of the record, from 1, the header
+included. A program that dies leaves a file without an end: its complete records are read, and the rest is named.
 """
 
 import hashlib
@@ -23,7 +22,7 @@ from sojourn.errors import DataFileError
 from sojourn.interop.packed import read_file, unpacked
 
 MOST_BYTES: Final = 512 << 20
-"""Of a file, and of what it is unpacked to: minutes at 100 Mbit/s, every packet logged with its frames."""
+"""Of a file, packed and unpacked: minutes at 100 Mbit/s, every packet logged with its frames."""
 
 _BUDGET: Final = "split it, or log less: the events of recovery alone are enough for windows and RTTs"
 
@@ -49,13 +48,13 @@ class Event:
 
 @dataclass(frozen=True)
 class Trace:
-    """What one end of one connection logged."""
+    """The log of one end of one connection."""
 
     title: str
     vantage: str
     """``client``, ``server``, ``network`` or ``unknown``."""
     program: str
-    """What the trace or its vantage point calls itself; may be empty."""
+    """The name that the trace or its vantage point has; may be empty."""
     group: str
     """Which connection; may be empty."""
     microseconds: bool
@@ -72,10 +71,10 @@ class QlogFile:
     path: Path
     digest: str
     version: str
-    """What it says of its format."""
+    """The version of its format, as the file has it."""
     traces: Sequence[Trace]
     left_out: Sequence[str]
-    """What could not be taken, a sentence each."""
+    """Contents that could not be read, a phrase each."""
 
 
 def is_qlog(path: Path) -> bool:
@@ -87,7 +86,7 @@ def read(path: Path) -> QlogFile:
     """Read a file.
 
     Raises:
-        DataFileError: saying what is wrong with it.
+        DataFileError: naming the error.
     """
     content = read_file(path, MOST_BYTES, kind=_KIND, too_large=_BUDGET)
     plain, cut = unpacked(path, content, MOST_BYTES, too_large=_BUDGET, cut=True)
@@ -96,7 +95,7 @@ def read(path: Path) -> QlogFile:
     header, raw = _apart(path, text, left_out)
     traces = [trace for one in raw for trace in _by_connection(path, header, one)]
     if not traces:
-        raise DataFileError(path, "it has no events", help=f"give {_KIND}, of which something was logged")
+        raise DataFileError(path, "it has no events", help=f"give {_KIND} that has events")
     version = header.get("qlog_version") or header.get("file_schema") or "unknown"
     digest = hashlib.sha256(content).hexdigest()
     return QlogFile(path, digest, str(version), _from_zero(path, traces), left_out)
@@ -104,7 +103,7 @@ def read(path: Path) -> QlogFile:
 
 @dataclass(frozen=True)
 class _Raw:
-    """A trace whose events are as JSON has them, each with the number of its record."""
+    """A trace with its events as JSON has them, each with the number of its record."""
 
     head: Mapping[str, Any]
     events: Sequence[tuple[int, Any]]

@@ -33,7 +33,7 @@ class NotQuicError(Exception):
 
 
 class _CutError(Exception):
-    """What comes next was not kept."""
+    """The next bytes were not captured."""
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ _PROBE: Final = frozenset({"ping", "padding", "immediate_ack"})
 
 
 class _Bytes:
-    """Bytes that are taken one after another: so many there are, and so many of them were kept."""
+    """Bytes that are read one after another: ``length`` on the wire, of them ``kept`` in the capture."""
 
     def __init__(self, kept: bytes, length: int) -> None:
         self._kept, self.length, self.at = kept, length, 0
@@ -90,7 +90,7 @@ class _Bytes:
         return taken
 
     def until(self, end: int) -> "_Bytes":
-        """Return what is to come, up to there."""
+        """Return the remaining bytes, up to there."""
         rest = _Bytes(self._kept[:end], end)
         rest.at = self.at
         return rest
@@ -122,19 +122,19 @@ class Reader:
     def __init__(self) -> None:
         self._largest: dict[str, int] = {}
         self.own_id: int | None = None
-        """Bytes of this end's connection ID, which its peer's short headers have; None until it was said."""
+        """Length in bytes of this end's connection ID, which its peer's short headers have; None until known."""
 
     def packets(self, kept: bytes, length: int, peer_id: int | None) -> list[Packet]:
-        """Return the packets of a datagram that has so many bytes, of which these were kept.
+        """Return the packets of a datagram.
 
         Args:
-            kept: the beginning of the datagram.
+            kept: the beginning of the datagram, as captured.
             length: bytes of the datagram.
             peer_id: bytes of the connection ID of the end that it goes to.
 
         Raises:
-            NotQuicError: if it is not QUIC of version 1, or begins with a packet of a connection whose beginning was
-                not seen.
+            NotQuicError: if it is not QUIC of version 1, or begins with a packet of a connection that began before the
+                capture.
         """
         found: list[Packet] = []
         datagram = _Bytes(kept, length)
@@ -142,7 +142,7 @@ class Reader:
             while datagram:
                 found.append(self._packet(datagram, peer_id))
         except _CutError:
-            # A header of which nothing can be said. The one before it knows that something is missing.
+            # An unreadable header: the packet before it is marked as incomplete.
             if not found:
                 raise NotQuicError("the capture has no complete header") from None
             found[-1].is_cut = True

@@ -43,26 +43,26 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """What is drawn around the bars."""
+    """Bars with axes, colours and texts."""
 
     bars: Sequence[Bar]
     unit: str
-    """What the vertical axis shows."""
+    """The title of the vertical axis."""
     shows: str
-    """What is seen, for those who do not see it."""
+    """A description for readers who do not see it."""
     below: str = ""
-    """What the horizontal axis shows."""
+    """The title of the horizontal axis."""
     stacked: bool = False
     logarithmic: bool = False
     low: float | None = None
     high: float | None = None
-    """Ends of the vertical axis; round numbers around the values unless given."""
+    """Ends of the vertical axis (default: round numbers around the values)."""
     colours: Mapping[str, str] = field(default_factory=dict)
-    """Of series; the palette's in order unless given."""
+    """Of series (default: the palette's in order)."""
     values: bool = True
     """Whether to write each value above its bar where there is room."""
     peak: str = ""
-    """What the marks above the bars are."""
+    """The name of the marks above the bars."""
 
     @property
     def inches(self) -> tuple[float, float]:
@@ -92,7 +92,7 @@ class BarChart:
         return ordered(bar.row for bar in self.bars), columns, groups
 
     def _wide(self, column: str, groups: Sequence[str], rows: Sequence[str]) -> float:
-        """Return how wide a panel had better be: room for its bars and for what is written below them."""
+        """Return the best width of a panel: room for its bars and for the text below them."""
         counts: dict[tuple[str, str], int] = {}
         for bar in self.bars:
             if bar.column == column:
@@ -107,7 +107,7 @@ class BarChart:
         """Paint it into a figure that has nothing in it yet."""
         rows, columns, groups = self._grid
         colours = self._colours
-        # Panels as wide as what they hold, so that bars are about as wide everywhere.
+        # Panels as wide as their content, so that bars are about as wide everywhere.
         ratios = [self._wide(column, groups[column], rows) for column in columns]
         grid = figure.subplots(len(rows), len(columns), sharey=True, squeeze=False, width_ratios=ratios)
         ends = _ends(self)
@@ -151,7 +151,7 @@ def _panel(
         for index, bar in enumerate(own):
             x = position if chart.stacked else position - 0.41 + (index + 0.5) * wide
             if math.isnan(bar.value) or (chart.logarithmic and bar.value < ends[0]):
-                # No bar: below the floor of the axis its number stands there instead.
+                # No bar below the floor of the axis: its number is written there instead.
                 _instead(axes, x, ends[0], bar.value)
                 notes.append((x, bar.note))
                 continue
@@ -160,7 +160,7 @@ def _panel(
             [drawn] = axes.bar(x, height, wide * 0.9, bottom=bottom, color=colours[bar.series])
             drawn.set_label(bar.series)
             if bar.high > bar.low:
-                # In a stack the ranges stand beside one another: those of two parts may lie over one another.
+                # In a stack the ranges are side by side, since those of two parts may overlap.
                 beside = wide * 0.72 * ((index + 0.5) / len(own) - 0.5) if chart.stacked else 0.0
                 axes.vlines(x + beside, foot + bar.low, foot + bar.high, color=INK, linewidth=0.9)
             if bar.seeds:
@@ -176,7 +176,7 @@ def _panel(
 
 
 def _below(axes: "Axes", groups: Sequence[str], notes: Sequence[tuple[float, str]]) -> None:
-    """Write what is below the bars: of each bar its note, of each group its label."""
+    """Write the text below the bars: the note of each bar, the label of each group."""
     axes.set_xticks(range(len(groups)), [wrapped(group) for group in groups])
     axes.tick_params(axis="x", length=0, pad=11 if any(note for _, note in notes) else 3)
     for x, note in notes:
@@ -230,4 +230,4 @@ def _ends(chart: BarChart) -> tuple[float, float]:
 
 _CROWDED: Final = 14
 _SMALL: Final = 8.0
-"""Size of what is written at bars, points."""
+"""Size of the text at bars, points."""

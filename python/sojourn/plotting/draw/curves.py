@@ -36,9 +36,9 @@ class CurveChart:
 
     curves: Sequence[Curve]
     title: str
-    """What the horizontal axis shows, with the unit."""
+    """The title of the horizontal axis, with the unit."""
     side: str
-    """What the vertical axis shows."""
+    """The title of the vertical axis."""
     shows: str
     tail: bool = False
     """Whether to show which part is above, on a logarithmic axis."""

@@ -34,5 +34,5 @@ def looks(scenario: Scenario) -> dict[str, Look]:
 
 
 def flow_name(flow: Flow) -> str:
-    """Return what a flow is called in pictures: its name, and its sender where the name does not say it."""
+    """Return a flow's name in pictures: its name, and its sender where the name lacks it."""
     return flow.name if flow.sender in flow.name else f"{flow.name} ({flow.sender})"

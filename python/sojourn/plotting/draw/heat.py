@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 COLOURS: Final = "cividis"
-"""Whose order people with any kind of colour vision see, also in print (Nuñez, Anderton, Renslow, 2018)."""
+"""A palette with an order that any kind of colour vision sees, also in print (Nuñez, Anderton, Renslow, 2018)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,10 @@ class HeatChart:
     below: str
     side: str
     colour: str
-    """What the colour tells, with the unit."""
+    """The title of the colours, with the unit."""
     shows: str
     ends: tuple[float, float] | None = None
-    """What the colours begin and end at; the least and the greatest value if they are not known."""
+    """The ends of the colours (default: the least and the greatest value)."""
     logarithmic: bool = False
 
     @property
@@ -39,7 +39,7 @@ class HeatChart:
         return max(WIDTH, min(_WIDEST, 2.8 * len(panels) + 1)), max(2.6, 1.1 + 0.34 * len(down))
 
     def part(self, title: str = "") -> Part:
-        """Return it as a part of a sheet; the bar beside it tells its colours."""
+        """Return it as a part of a sheet, with a bar of its colours."""
         return Part(self, title)
 
     @property

@@ -1,7 +1,7 @@
-"""What is drawn, as numbers beside the picture: a page's script reads values, zooms and draws anew from them.
+"""A picture's numbers: a page's script reads values from them, zooms and draws again.
 
-They are read off the finished figure, whatever kind it is: where its axes are, what they span, and every line in the
-coordinates of its data. A chart says by an artist's label what it is called, and by its ``gid`` which part it plays
+They are read off the finished figure, whatever kind it is: the places and spans of its axes, and every line in the
+coordinates of its data. An artist's label is its name in the page, and its ``gid`` is the part that it plays
 (:data:`ROLES`); a line that is not visible is in no picture, and its numbers are here all the same.
 
 Values have eleven binary digits, which is about three decimal ones: a picture shows no more, and half the size counts
@@ -34,13 +34,13 @@ RANGE: Final = "range"
 EVENT: Final = "event"
 
 ROLES: Final = frozenset({LOW, HIGH, SEED})
-"""What a line's ``gid`` may say: the lower or the upper end of a band around the line of the same label, or another
-seed's line. An area with the ``gid`` :data:`RANGE` is a band that these lines tell; a text with :data:`EVENT` stands at
-a time."""
+"""The values of a line's ``gid``: the lower or the upper end of a band around the line of the same label, or another
+seed's line. An area with the ``gid`` :data:`RANGE` is a band between such lines; a text with :data:`EVENT` marks a
+time."""
 
 _POINTS: Final = 72
 _MOST: Final = 60_000.0
-"""What the greatest value of an array is scaled to: sixteen bits of floating point hold 65 504."""
+"""The greatest value of a scaled array: sixteen bits of floating point hold 65 504."""
 
 
 class _Arrays:
@@ -53,7 +53,7 @@ class _Arrays:
         self._at = {"f": 0, "h": 0}
 
     def exact(self, values: "np.ndarray[Any, Any]") -> dict[str, Any]:
-        """Return where an array is whose numbers have 24 bits; of a grid its beginning, its step and its length."""
+        """Store an array with 24 bits a number and return its place; of a grid its beginning, its step and length."""
         import numpy as np  # noqa: PLC0415 - charts in a terminal need no arrays
 
         if len(values) > 2:  # noqa: PLR2004 - two points are no grid
@@ -64,7 +64,7 @@ class _Arrays:
         return self._put("f", values.astype("<f4").tobytes(), len(values), {})
 
     def close(self, values: "np.ndarray[Any, Any]") -> dict[str, Any]:
-        """Return where an array is whose numbers are kept with eleven bits."""
+        """Store an array with eleven bits a number and return its place."""
         import numpy as np  # noqa: PLC0415 - charts in a terminal need no arrays
 
         top = float(np.nanmax(np.abs(values), initial=0.0))
@@ -99,7 +99,7 @@ def numbers_of(figure: "Figure") -> str:
     """Return the numbers of a figure that was laid out and saved, as :func:`packed` has them.
 
     Args:
-        figure: saved as SVG, whose units are points.
+        figure: saved as SVG, in units of points.
     """
     arrays = _Arrays()
     per_pixel = _POINTS / figure.dpi
@@ -148,7 +148,7 @@ def _axes(axes: "Axes", arrays: _Arrays, per_pixel: float, height: float) -> dic
         "span": [end for patch in spans[:1] for end in _ends(patch)],
         "bars": [[*map(_short, _extent(patch)), _named(patch.get_label())] for patch in others if _extent(patch)],
         "labels": _categories(axes),
-        # Whether the script can draw it anew: there is nothing in it but lines, and bands that lines tell.
+        # Whether the script can draw it again: there is nothing in it but lines, and bands between lines.
         "free": not (others or _categories(axes) or any(own.get_gid() != RANGE for own in axes.collections)),
     }
     return own | {"lines": [line for line in data if line]} | {name: value for name, value in more.items() if value}
@@ -169,7 +169,7 @@ def _ends(patch: "Patch") -> list[float]:
 
 
 def _notes(axes: "Axes") -> list[list[object]]:
-    """Return what is written at a time, with the time."""
+    """Return the texts at a time, with the time."""
     from matplotlib.text import Annotation  # noqa: PLC0415 - as in styled()
 
     return [
@@ -230,7 +230,7 @@ def _dashes(line: "Line2D") -> list[float]:
 
 
 def _named(label: object) -> str:
-    """Return what an artist is called; matplotlib calls those _child3 that have no name."""
+    """Return the name of an artist; matplotlib calls those without a name _child3."""
     text = str(label)
     return "" if text.startswith("_") else harmless(text)
 
@@ -247,5 +247,5 @@ def _span(ends: Sequence[float], scale: str) -> list[float]:
 
 
 def _short(value: float) -> float:
-    """Return a number with six digits; of what is drawn more are not seen."""
+    """Return a number with six digits; more are not visible."""
     return float(f"{value:.6g}") if math.isfinite(value) else 0.0

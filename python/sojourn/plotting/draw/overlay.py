@@ -16,7 +16,7 @@ ROWS: Final = (
     (str(of_column("flows", "cwnd")), "cwnd"),
     (RTT, "rtt"),
 )
-"""Label and column of what is drawn for each flow."""
+"""Label and column of each line of a flow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Overlay:
     second: Side
     """Drawn dashed."""
     engines: tuple[str, str]
-    """What the two are called."""
+    """The names of the two."""
 
 
 def draw(overlay: Overlay) -> str:

@@ -27,7 +27,7 @@ class FlowLines:
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """What is drawn of a run."""
+    """The drawing of a run."""
 
     title: str
     seconds: float
@@ -79,7 +79,7 @@ def part(panel: Panel, scales: Scales, title: str = "") -> Part:
 
 
 def queue_title(name: str) -> str:
-    """Return what the axis of a queue's delay says.
+    """Return the title of the axis of a queue's delay.
 
     >>> queue_title(""), queue_title("upload"), queue_title("line download")
     ('Queue delay (ms)', 'Upload queue (ms)', 'Line download queue (ms)')
@@ -88,5 +88,5 @@ def queue_title(name: str) -> str:
 
 
 def keys_of(flows: Sequence[FlowLines]) -> list[Key]:
-    """Return what the colours of flows mean, each once."""
+    """Return the keys of the flows' colours, each once."""
     return [Key(look.key, look.colour) for look in dict.fromkeys(flow.look for flow in flows)]

@@ -22,7 +22,7 @@ class Point:
     """A value over the seeds of a cell."""
 
     row: str
-    """What the vertical axis of its row of panels shows."""
+    """The title of the vertical axis of its row of panels."""
     panel: str
     colour: str
     """The label that its colour tells."""
@@ -37,7 +37,7 @@ class Point:
     x_high: float = math.nan
     """Range of where, if that is measured too."""
     seeds: Sequence[float] = ()
-    """The value of each seed, where they are few: dots beside it."""
+    """The value of each seed, where they are few: dots next to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class PointChart:
 
     points: Sequence[Point]
     below: str
-    """What the horizontal axis shows."""
+    """The title of the horizontal axis."""
     shows: str
     ticks: Sequence[str] = ()
     """The labels along the horizontal axis, at 0, 1, 2, …; numbers are there if it is empty."""
@@ -138,7 +138,7 @@ class PointChart:
         return ordered(p.colour for p in self.points), ordered(p.dash for p in self.points)
 
     def _colour(self, label: str) -> str:
-        """Return the colour of a label; what has none beside others that have is nobody's."""
+        """Return the colour of a label; without a label it is grey if other points have one."""
         named = [colour for colour in self._order[0] if colour]
         if not label:
             return QUEUE if named else flow_colour(0)

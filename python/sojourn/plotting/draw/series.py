@@ -111,9 +111,9 @@ def queue_line(run: Run, step: float, path: str = "") -> Band:
     """Return the queue delay, ms: mean, least and most in each step.
 
     Args:
-        run: whose it is.
+        run: the run.
         step: s.
-        path: of which queue; of the bottleneck if empty.
+        path: the queue's; the bottleneck's if empty.
     """
     main = queues.bottleneck(run.scenario)
     path = path or (main.path if main else "")
@@ -141,7 +141,7 @@ def state_band(run: Run, name: str, step: float) -> Band:
 
 
 def events_of(run: Run) -> list[tuple[float, str]]:
-    """Return when something was changed, and what; the same change of several elements is said once."""
+    """Return the times and texts of changes; the same change of several elements counts once."""
     texts: dict[float, dict[str, None]] = {}
     happened = run.rows("events", "t_s", "subject", "detail", only={"what": "event"})
     for t, subject, detail in zip(*happened, strict=True):

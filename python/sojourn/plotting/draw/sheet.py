@@ -1,7 +1,7 @@
-"""What is drawn, before it has a size or a format: charts below one another, each under a heading and its keys.
+"""A drawing before it has a size or a format: charts below one another, each under a heading and its keys.
 
 A chart is data and a way to paint them into a part of a figure. The sheet lays charts out and is the only one that
-writes names of lines: above their chart, from the left, on as many rows as they need, so that no legend ever lies over
+writes names of lines: above their chart, from the left, on as many rows as they need, so that no legend ever covers
 a title or over data.
 """
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, FigureBase
 
 FORMATS: Final = ("svg", "pdf", "png")
-"""What a sheet can be written as."""
+"""The formats of a written sheet."""
 
 _POINTS: Final = 72
 _ROW: Final = 0.19
@@ -34,7 +34,7 @@ _SAMPLE: Final = 17.0
 """Length of the sample of a line, points."""
 _LETTERS: Final = 9.0
 _DPI: Final = 200
-"""Of PNG whose size is not in pixels."""
+"""Of PNG without a size in pixels."""
 
 
 class Chart(Protocol):
@@ -47,7 +47,7 @@ class Chart(Protocol):
 
     @property
     def shows(self) -> str:
-        """What is seen, for those who do not see it."""
+        """A description for readers who do not see it."""
         ...
 
     def paint(self, figure: "FigureBase") -> None:
@@ -57,7 +57,7 @@ class Chart(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A name and how what it names looks."""
+    """A name, and the look of its line or mark."""
 
     name: str
     colour: str = INK
@@ -130,7 +130,7 @@ class Sheet:
     parts: Sequence[Part] = field(default=())
 
     def svg(self, size: Size | None = None) -> str:
-        """Return it as an SVG element to stand inside a page, whose colours it follows."""
+        """Return it as an SVG element for a page, in the page's colours."""
         with self._figure("page", size) as figure:
             buffer = io.StringIO()
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
@@ -153,7 +153,7 @@ class Sheet:
 
         Args:
             form: ``pdf`` or ``png``.
-            size: as it is unless given.
+            size: width and height (default: the charts' own).
         """
         with self._figure("paper", size) as figure:
             buffer = io.BytesIO()
@@ -178,7 +178,7 @@ class Sheet:
             bodies = [self._tall(part.chart, width) for part in self.parts]
             total = sum(bodies) + sum(_ROW * len(rows) for rows in heads)
             if size and size.height:
-                # Headings keep their height; what is left is the charts'.
+                # Headings keep their height; the charts get the rest.
                 left = max(size.height - (total - sum(bodies)), size.height / 2)
                 bodies = [body * left / sum(bodies) for body in bodies]
             total = sum(bodies) + sum(_ROW * len(rows) for rows in heads)

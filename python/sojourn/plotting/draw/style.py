@@ -1,11 +1,11 @@
-"""How every figure looks: one style, on a page whose colours it follows or on white paper."""
+"""How every figure looks: one style, in a page's own colours or on white paper."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, Literal, cast
 
 Ground = Literal["page", "paper"]
-"""What a figure stands on: a page, whose text colour and dark mode it follows, or white paper."""
+"""The background of a figure: a page, with its text colour and dark mode, or white paper."""
 
 INK: Final = "#010101"
 """Of text and axes. No line has it, so that SVG can replace it by the page's text colour."""
@@ -14,17 +14,17 @@ FAINT: Final = "#020202"
 """Of grids on a page, replaced likewise."""
 
 QUEUE: Final = "#6f7780"
-"""Of what is a queue's and no flow's."""
+"""The colour of queues, which no flow has."""
 
 WIDTH: Final = 7.3
-"""Of a figure, inches: what a page's frame shows in its full width."""
+"""Of a figure, inches: the full width of a page's frame."""
 
 ACROSS: Final = 4
-"""Panels side by side, at most: further ones stand in a row below."""
+"""Panels side by side, at most: further ones are in rows below."""
 
 
 def wrapped_panels(panels: int) -> tuple[int, int]:
-    """Return columns and rows of so many panels.
+    """Return columns and rows for a number of panels.
 
     >>> wrapped_panels(3), wrapped_panels(5), wrapped_panels(24)
     ((3, 1), (3, 2), (4, 6))

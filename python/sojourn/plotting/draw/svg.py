@@ -16,20 +16,20 @@ _STANDALONE = (
 
 
 def slim(text: str, label: str) -> str:
-    """Take out of matplotlib's SVG what a page does not need, and make identifiers unique to this figure.
+    """Remove the parts of matplotlib's SVG that a page does not need, and make identifiers unique to this figure.
 
     Args:
-        text: what matplotlib wrote, in the colours of :mod:`sojourn.plotting.draw.style`.
-        label: what it shows, for those who do not see it.
+        text: matplotlib's output, in the colours of :mod:`sojourn.plotting.draw.style`.
+        label: a description for readers who do not see it.
     """
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = text.replace(INK, "currentColor").replace(FAINT, "var(--faint)")
     text = re.sub(r"font: ([0-9.]+)px [^;\"]*", rf"font: \1px {_FONT}", text)
-    # Of places a tenth of a pixel is enough; what is written keeps its digits.
+    # Of places a tenth of a pixel is enough; text keeps its digits.
     text = re.sub(r"<[^>]+>", lambda tag: re.sub(r"(-?\d+\.\d)\d+", r"\1", tag[0]), text)
-    # What a page's script finds its way by: the axes, in order, and what is written at a time.
+    # Attributes for a page's script: the axes, in order, and the texts at a time.
     text = re.sub(r' id="axes_(\d+)"', r' data-axes="\1"', text)
     text = text.replace(' id="event"', ' class="event"')
     text = _renamed(text, label)
@@ -52,7 +52,7 @@ _NAMED: Final = re.compile(r'(url\(|xlink:href=")#([^)"]+)')
 
 
 def _renamed(text: str, label: str) -> str:
-    """Number the identifiers that are used, drop the others, and add what makes them this figure's own.
+    """Number the identifiers that are used, drop the others, and add a suffix of this figure.
 
     matplotlib's depend on the last bit of where the layout put things, which is not the same each time.
     """
@@ -76,7 +76,7 @@ def _printable(text: str) -> str:
 
 
 _LEAST_LETTERS: Final = 10.0
-"""Pixels: what a person reads on a phone."""
+"""Pixels: a size that people read on a phone."""
 
 
 def bounded(element: str) -> str:

@@ -5,7 +5,7 @@ from typing import Final
 
 
 def harmless(text: str) -> str:
-    r"""Return a text without what is no letter to be read: terminals, XML and Markdown would take it for more.
+    r"""Return a text without characters that are not to be read: terminals, XML and Markdown would interpret them.
 
     >>> harmless("a\x1b[31mb\x00c|d\ne")
     'a�[31mb�c|d\ne'
@@ -23,7 +23,7 @@ def short(value: float) -> str:
 
 
 def wrapped(label: str) -> str:
-    r"""Return a label as it stands at an axis: in two lines where it is long and has a place to break near its middle.
+    r"""Return a label for an axis: in two lines where it is long and has a place to break near its middle.
 
     >>> wrapped("cubic-prague"), wrapped("dualpi2")
     ('cubic-\nprague', 'dualpi2')

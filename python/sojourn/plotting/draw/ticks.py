@@ -6,7 +6,7 @@ _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 def nice_ceiling(value: float) -> float:
-    """Return the least round number that is no less than ``value``; 1 for what is not positive.
+    """Return the least round number that is no less than ``value``; 1 if it is not positive.
 
     >>> nice_ceiling(47.8), nice_ceiling(0.0123), nice_ceiling(0)
     (50.0, 0.015, 1.0)

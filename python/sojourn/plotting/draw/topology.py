@@ -68,7 +68,7 @@ def draw(scenario: Scenario) -> str:
     down_y, up_y = 34.0, 34.0 + top + 26
     height = up_y + low + 18
     down_line, up_line = down_y + top / 2, up_y + low / 2
-    # The hosts stand as tall as it takes for both directions to reach them.
+    # The hosts are so tall that both directions reach them.
     tall = max(left.height, right.height, up_line - down_line + 2 * _LINE)
     host_y = (down_line + up_line - tall) / 2
 
@@ -121,7 +121,7 @@ def _hosts(scenario: Scenario) -> tuple[_Box, _Box]:
 
 
 def _named(flows: Sequence[Flow], shown: Mapping[str, Look]) -> list[tuple[str, Flow]]:
-    """Return what is written of the flows of one direction, each with the flow whose colour it has.
+    """Return the texts for the flows of one direction, each with a flow that has its colour.
 
     Every flow by its name where they are few; else every group, and where those are many, too, how many flows there are
     of each sender: ``12 × cubic``.

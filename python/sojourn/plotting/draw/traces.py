@@ -30,7 +30,7 @@ class Band:
     """Empty where there is nothing to compare with."""
     high: Sequence[float] = ()
     others: Sequence[Sequence[float]] = ()
-    """The series of the other runs, whose range it is; empty where the range is no other runs'."""
+    """The series of the other runs that give the range; empty where it is not of other runs."""
 
     @property
     def tops(self) -> list[float]:
@@ -48,7 +48,7 @@ class Line:
     """Written at the axes themselves; empty where the heading names it."""
     dashed: bool = False
     told: str = ""
-    """What a page calls it beside its values, where the heading names it."""
+    """Its name next to its values in a page, where the heading names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +60,12 @@ class Strip:
     lines: Sequence[Line]
     axis: Axis
     height: float = 1.0
-    """Beside those of the others."""
+    """Relative to the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """What is drawn of a cell."""
+    """The drawing of a cell."""
 
     shows: str
     strips: Sequence[Strip]

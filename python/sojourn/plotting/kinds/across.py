@@ -1,6 +1,6 @@
-"""Metrics of cells against their axes: what goes along the horizontal axis, what colours, dashes and panels tell.
+"""Metrics of cells against their axes: the axes for the horizontal axis, for colours, dashes and panels.
 
-For the kinds that draw any metric. A metric of each flow (``{flow}``) has the axis ``flow`` beside those of the cells.
+For the kinds that draw any metric. A metric of each flow (``{flow}``) has the axis ``flow`` besides those of the cells.
 """
 
 import math
@@ -75,7 +75,7 @@ class Measured:
         return self.there if 1 < len(self.there) < FEW else []
 
     def drawn(self, statistic: str) -> float:
-        """Return what a figure shows of the seeds, by :data:`STATISTIC`: one far out moves a mean of three."""
+        """Return the value over the seeds for a figure, by :data:`STATISTIC`: one far out moves a mean of three."""
         if statistic == "median" or (not statistic and self.dots):
             return median(self.there) if self.there else math.nan
         return self.spread.mean
@@ -89,7 +89,7 @@ FEW: Final = 10
 
 
 def of_seeds_said(found: Sequence[Measured], cells: Sequence[Cell], statistic: str) -> str:
-    """Return of what the values of a figure are, in words, and what stands beside them."""
+    """Return in words what the values of a figure are (a median of ten seeds), and what dots and thin lines mean."""
     dots = any(one.dots for one in found)
     what = statistic or ("median" if dots else "mean")
     seeds = seeds_said(cells)
@@ -129,7 +129,7 @@ def measured_each(cells: Sequence[Cell], options: Options, kind: str) -> list[li
 
 
 def of_means_said(cells: Sequence[Cell], metrics: Iterable[str]) -> str:
-    """Return what a caption adds about metrics that look at means and not at packets; empty if none does."""
+    """Return a caption's note on metrics that look at means and not at packets; empty if none does."""
     return "".join(f" {said}." for metric in metrics if (said := naming.of_means(metric, interval_of(cells))))
 
 
@@ -187,7 +187,7 @@ class Roles:
 
     @classmethod
     def of(cls, labels: Sequence[Mapping[str, str]], options: Mapping[str, str], taken: Sequence[str] = ()) -> "Roles":
-        """Return what goes where.
+        """Return the roles of the axes.
 
         Args:
             labels: by axis, of everything that is drawn.
@@ -211,7 +211,7 @@ class Roles:
             numbers = [a for a in usual if Places.of([own[a] for own in labels if a in own], a).numbers]
             x = options["x"] or next(reversed(numbers or usual), "")
             left = [a for a in left if a != x]
-        left.sort(key=lambda axis: axis != FLOW)  # flows first: they are what colours tell everywhere else
+        left.sort(key=lambda axis: axis != FLOW)  # flows first: everywhere else they have the colours
         colour = cls._taken("colour", options, left)
         dash = cls._taken("dash", options, left)
         panel = options.get("panel", "")
@@ -243,12 +243,12 @@ class Roles:
         if len(panels) > MOST:
             raise UsageError(
                 f"these are {len(panels)} panels ({', '.join(self.panels)}), and a figure shows up to {MOST}",
-                help="choose cells with --cell, or have an axis told otherwise: colour=AXIS, dash=AXIS",
+                help="choose cells with --cell, or give an axis colours or dashes: colour=AXIS, dash=AXIS",
             )
         return self
 
     def series(self, labels: Mapping[str, str]) -> tuple[str, str]:
-        """Return what the colour and the dashes of something tell."""
+        """Return the labels that its colour and its dashes show."""
         return titled(self.colour, labels), titled(self.dash, labels)
 
     def panel(self, labels: Mapping[str, str]) -> str:
@@ -318,11 +318,11 @@ _READERS: Final = (
     ("ms", 1e3, _core.parse_span),
     ("Mbit/s", 1e-6, _core.parse_rate),
 )
-"""Unit, what a number in base units is multiplied by, and who reads labels of that kind."""
+"""Unit, factor of a number in base units, and the parser of labels of that kind."""
 
 
 def rows_of(found: Iterable[Measured]) -> pl.DataFrame:
-    """Return what was measured as the table beside the figure: labels, the metric, its unit, mean, range, seeds."""
+    """Return the values as the figure's table: labels, the metric, its unit, mean, range, seeds."""
     rows = []
     for one in found:
         spread = one.spread

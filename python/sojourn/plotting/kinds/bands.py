@@ -1,4 +1,4 @@
-"""Lines over time: what the kinds that draw them have in common."""
+"""Lines over time: the common part of the kinds that draw them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -12,7 +12,7 @@ from sojourn.plotting.draw.traces import Band
 from sojourn.plotting.kind import Option
 
 ONLY: Final = Option("only", f"draw only some cells, on the scales of all that are given: {PATTERN}")
-"""Of every kind whose pictures share their scales."""
+"""Of every kind that draws its pictures on shared scales."""
 
 MOST: Final = 40
 """Cells that one picture can show below one another."""
@@ -60,5 +60,5 @@ def band_table(bands: Iterable[tuple[str, str, Band]], labels: Mapping[str, str]
 
 
 def shaded(window: tuple[float, float] | None) -> str:
-    """Return what the shade is, for captions; nothing if there is none."""
+    """Return words about the shade, for captions; nothing if there is none."""
     return f" Shaded: the measuring window, {window[0]:.4g} s to {window[1]:.4g} s." if window else ""

@@ -1,4 +1,4 @@
-"""Metrics of cells as bars: what the kinds that draw bars have in common."""
+"""Metrics of cells as bars: the common part of the kinds that draw bars."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class Asked:
     peak: str = ""
     """Another metric, drawn as a mark above the bar; empty for none."""
     scale: float = 1.0
-    """What the metrics are multiplied by."""
+    """The factor of the metrics."""
 
 
 def barred(
@@ -40,7 +40,7 @@ def barred(
     """Measure the bars of each cell; return them with the table of their numbers.
 
     Args:
-        cells: what is measured.
+        cells: the cells to measure.
         asked: the bars of a cell.
         grid: where its bars go.
         names: of the two columns, units included; the second is for the marks, and left out if it is empty.
@@ -62,13 +62,13 @@ def barred(
 
 
 def by_series(bars: Sequence[Bar]) -> list[Bar]:
-    """Return the bars in the order of their series, which each group then has too; what stands for nothing first."""
+    """Return the bars in the order of their series, which each group then has too; empty ones first."""
     order = ordered(bar.series for bar in bars)
     return sorted(bars, key=lambda bar: order.index(bar.series))
 
 
 def ranges_said(bars: Sequence[Bar]) -> str:
-    """Return what the thin lines are, where there are any."""
+    """Return words about the thin lines, where there are any."""
     return "; the thin lines span the seeds." if any(bar.high > bar.low for bar in bars) else "."
 
 

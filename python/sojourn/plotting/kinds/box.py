@@ -38,7 +38,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         whiskers = "the whiskers reach from the 1st to the 99th percentile"
         where = window or "from the origin on"
         said = f"every value of {seeds_said(cells)} together, {where}"
-        # Metrics look at the default window: that this does not is said in the picture itself.
+        # Metrics look at the default window; this does not, and the picture itself names its window.
         titled = f"{label}, {where}"
     else:
         wanted = metrics_of(options["y"])

@@ -1,6 +1,6 @@
 """How a recorded quantity is distributed: delays, RTTs, completion times; with a linear or a logarithmic tail.
 
-The between-flow induced latency of l4s-tests: what a probe sees in the same queue as the load.
+The between-flow induced latency of l4s-tests: the delay of a probe in the same queue as the load.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,7 +46,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     said = f"{label.name}{' above the least' if induced else ''}"
     side = _side(quantity, tail=tail)
     where = window or "from the origin on"
-    # Metrics look at the default window: that this does not is said in the picture itself.
+    # Metrics look at the default window; this does not, and the picture itself names its window.
     title = f"{f'{said} ({label.unit})' if label.unit else said}, {where}"
     log = options["log"] == "yes"
     chart = CurveChart(curves, title, side, f"distribution of {said}", tail, log)
@@ -56,7 +56,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
 
 def _side(quantity: str, *, tail: bool) -> str:
-    """Return what the vertical axis says: fractions of what."""
+    """Return the title of the vertical axis: fractions of flows, segments, packets or samples."""
     things = {
         "completion_time": "flows",
         "segment_bitrate": "segments",

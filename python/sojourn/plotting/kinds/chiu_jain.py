@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import FigureBase
 
 _SIDE: Final = 3.6
-"""Of a panel, inches: the plane is square, so that the line of equal shares lies at 45 degrees."""
+"""Of a panel, inches: the plane is square, so that the line of equal shares has 45 degrees."""
 
 _EQUAL: Final = "equal shares"
 _FULL: Final = "rate of the link"
@@ -45,7 +45,7 @@ class _Plane:
     y: Sequence[float]
     names: tuple[str, str]
     link: float | None
-    """What the bottleneck carries, Mbit/s, if that is known."""
+    """The rate of the bottleneck, Mbit/s, if it is known."""
     axis: Axis
     shows: str
 

@@ -80,10 +80,7 @@ def _queues(cell: Cell) -> list[tuple[str, str, str]]:
 KIND = Kind(
     "delays",
     "Queue delays on a logarithmic axis: mean and 99th percentile of every packet, each class of a queue apart.",
-    (
-        "Overload results, figure 3: mean and 99th percentile on a logarithmic axis. PI2, which is not in it, stands "
-        "beside."
-    ),
+    "Overload results, figure 3: mean and 99th percentile on a logarithmic axis. We add PI2, which is not in it.",
     _make,
     (Option("percentile", "which percentile the marks show, %", "99"), *GRID),
 )

@@ -1,6 +1,6 @@
-"""Bars of a flow's goodput, one colour for each disturber: the goodput beside a video call of l4s-tests.
+"""Bars of a flow's goodput, one colour for each disturber: the goodput next to a video call of l4s-tests.
 
-The disturber is an axis of the experiment, one of whose labels stands for none.
+The disturber is an axis of the experiment, with one label for none.
 """
 
 from collections.abc import Sequence

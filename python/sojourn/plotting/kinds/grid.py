@@ -28,14 +28,14 @@ class Grid:
     panel: str
     rows: Sequence[str]
     unit: str
-    """The unit that all labels of ``x`` end with; it is said once, below."""
+    """The unit that all labels of ``x`` end with; it is written once, below."""
 
     @classmethod
     def of(cls, cells: Sequence[Cell], options: Options, taken: str = "") -> "Grid":
         """Return the layout of these cells.
 
         Args:
-            cells: what is laid out.
+            cells: the cells to lay out.
             options: with those of :data:`GRID`.
             taken: the axis that is shown otherwise, by colours.
 
@@ -59,7 +59,7 @@ class Grid:
 
     @property
     def below(self) -> str:
-        """What the horizontal axis shows."""
+        """The title of the horizontal axis."""
         return f"{self.x} ({_UNITS.get(self.unit, self.unit)})" if self.unit else self.x
 
     def place(self, cell: Cell) -> tuple[str, str, str]:

@@ -1,7 +1,7 @@
 """Harm: by what part a rival makes something worse (Ware et al., HotNets 2019).
 
-The completion times of short flows and the streaming video of l4s-tests. What is alone and what has a rival is told by
-an axis of the experiment, or by phases of one run.
+The completion times of short flows and the streaming video of l4s-tests. An axis of the experiment, or phases of one
+run, say which values are alone and which have a rival.
 """
 
 import math
@@ -99,7 +99,7 @@ def _value(run: Run, harmed: str, window: str) -> float:
 
 
 def _harmed(cells: Sequence[Cell], options: Options) -> str:
-    """Return what is harmed; it is one thing in all cells."""
+    """Return the harmed metric; it is the same in all cells."""
     first = list(dict.fromkeys(parties(cell.scenario)[0].name for cell in cells))
     if "{flow}" in options["value"] and len(first) > 1:
         raise UsageError(

@@ -1,6 +1,6 @@
 """Rates, RTTs and marking probabilities over time below one another.
 
-The marking traces of the fast-lane disproof: what is marked natively in L, by coupling, and in C.
+The marking traces of the fast-lane disproof: marks by L's own AQM, by coupling, and in C.
 """
 
 import math
@@ -31,7 +31,7 @@ _NAMES: Final = {
     "fraction_native": ("L native", True),
     "prob": ("probability", False),
 }
-"""What a controller's number is called, and whether its line is dashed."""
+"""The names of a controller's numbers, and whether their lines are dashed."""
 
 _MARKED: Final = "Marked (%)"
 
@@ -81,14 +81,14 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
 
 def _queue(cells: Sequence[Cell]) -> str:
-    """Return what the bottleneck of these cells is called, in words."""
+    """Return the name of these cells' bottleneck, in words."""
     mains = [(cell, queues.bottleneck(cell.scenario)) for cell in cells]
     names = {queues.names(cell.scenario, [main])[0] for cell, main in mains if main}
     return f"{names.pop()} queue".strip() if len(names) == 1 else "queue"
 
 
 def _axis(values: Sequence[float]) -> Axis:
-    """Return a linear axis that holds 99 of 100 values: what a flow's start marks would hide all others."""
+    """Return a linear axis that holds 99 of 100 values: the marks of a flow's start would hide all others."""
     usual = sorted(values)[: math.ceil(len(values) * 0.99)]
     return Axis(0, nice_ceiling(max(usual, default=1.0) * 1.25), logarithmic=False)
 

@@ -89,7 +89,7 @@ def _bands(cell: Cell, step: float, wanted: Sequence[str]) -> list[tuple[str, st
 
 
 def _pairs(runs: Sequence[Run], options: Options) -> tuple[list[tuple[Cell, Cell]], tuple[str, str]]:
-    """Return the cells of both sets that belong together, and what the sets are called."""
+    """Return the cells of both sets that belong together, and the names of the sets."""
     folder = options["with"]
     if folder:
         first, second = cells_of(runs), cells_of(select(results(Path(folder)), options["cell"]))

@@ -37,7 +37,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     pairs = _pairs(along, up)
     roles = Roles.of([labels for labels, _, _ in pairs], {o: options[o] for o in ("colour", "dash", "panel")})
     if len(roles.panels) > 1 and not options["panel"]:
-        # Every point stands for itself: what markers cannot tell is told by panels of the first, and by nothing else.
+        # Points are not joined: where markers do not suffice, panels of the first axis are enough.
         roles = Roles(roles.x, roles.colour, roles.dash, roles.panels[:1])
     roles = roles.in_panels(labels for labels, _, _ in pairs)
     row = str(up[0].label)
@@ -86,7 +86,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
 
 
 def _pairs(along: Sequence[Measured], up: Sequence[Measured]) -> list[tuple[dict[str, str], Measured, Measured]]:
-    """Return what both metrics are of: the same cell and flow; what a cell has once stands beside each of its flows."""
+    """Return the pairs of both metrics of the same cell and flow; a metric of the whole cell pairs with each flow."""
     found = []
     for b in up:
         for a in along:

@@ -1,1 +1,1 @@
-"""What came of cases of a specification, for people and for programs: text, TAP, JUnit, JSON, pages, figures."""
+"""Results of a specification's cases, for people and for programs: text, TAP, JUnit, JSON, pages, figures."""

@@ -1,7 +1,7 @@
 """Verdicts for other programs: TAP version 14, JUnit's XML, JSON.
 
 A case that failed where the deviation is known is ``not ok … # TODO`` in TAP, and skipped in JUnit: neither is a
-failure of the build. What is not observable, not applicable or skipped is skipped in both; the reason stands beside it.
+failure of the build. Cases that are not observable, not applicable or skipped are skipped in both, with the reason.
 """
 
 import json

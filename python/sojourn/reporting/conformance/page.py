@@ -10,10 +10,10 @@ from sojourn.reporting.markdown import reader
 
 
 def lines(found: Sequence[Examination], *, details: bool) -> Iterator[str]:
-    """Yield what the terminal shows.
+    """Yield the lines for the terminal.
 
     Args:
-        found: what came of the documents.
+        found: the results for the documents.
         details: whether every expectation is shown, and not only what does not hold.
     """
     for one in found:
@@ -67,7 +67,7 @@ def listing(documents: Mapping[str, Document]) -> Iterator[str]:
     wide = max((len(name) for name in documents), default=0)
     for name, own in documents.items():
         who = ", ".join(subject.name for subject in own.subjects)
-        yield f"{name:{wide}}  {len(own.cases):2} cases  {own.title}; {own.source} (asks {who} unless told)"
+        yield f"{name:{wide}}  {len(own.cases):2} cases  {own.title}; {own.source} (default: {who})"
 
 
 def matrix(found: Sequence[Examination]) -> list[str]:
@@ -110,7 +110,7 @@ def markdown(found: Sequence[Examination], pictures: Mapping[tuple[str, str], st
     """Return everything as Markdown.
 
     Args:
-        found: what came of the documents.
+        found: the results for the documents.
         pictures: the file of each picture, by the names of case and subject.
     """
     out = ["# Conformance", "", *matrix(found)]

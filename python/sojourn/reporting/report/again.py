@@ -1,7 +1,7 @@
 """How a cell is made again: the command that names it, and the experiment that the playground opens.
 
-Both are held against the stored runs: a command is told only if what it names resolves to them, with the settings that
-the first command had. Where no experiment file is found that does, the stored scenario is run.
+Both are compared with the stored runs: a page shows a command only if its file resolves to them, with the settings
+that the first command had. Where no experiment file does, the command runs the stored scenario.
 """
 
 import functools
@@ -85,7 +85,7 @@ class Experiments:
         return len(self.texts) - 1
 
     def carried(self) -> dict[str, Any]:
-        """Return what a page carries of them: where the playground is, empty if it is not there, and the texts."""
+        """Return the page's data on them: the playground's address, empty if there is none, and the texts."""
         try:
             page = playground.page().as_uri()
         except UsageError:
@@ -99,7 +99,7 @@ class _Read:
 
     text: str
     cells: Mapping[Labels, Mapping[str, Any]]
-    """What each cell asks for (:attr:`sojourn.core.store.RunKey.asked`)."""
+    """The request of each cell (:attr:`sojourn.core.store.RunKey.asked`)."""
 
 
 @functools.lru_cache(maxsize=64)

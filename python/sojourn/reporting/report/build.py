@@ -1,4 +1,4 @@
-"""A results folder as a report: one HTML page that stands alone, and a Markdown page with its pictures beside."""
+"""A results folder as a report: one self-contained HTML page, and a Markdown page with pictures as files."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -55,9 +55,9 @@ class CellView:
     panel: str
     """SVG; empty if the cell is not drawn."""
     numbers: str
-    """What the picture shows, for the page's script."""
+    """The picture's numbers, for the page's script."""
     file: str
-    """Of the picture, beside the Markdown page."""
+    """Of the picture, in the Markdown page's folder."""
     again: str
     """The command that makes these runs again."""
     experiment: int | None
@@ -91,7 +91,7 @@ class ScenarioView:
     """The cell that it is drawn of; empty where there is only one."""
     axes: str
     drawn: str
-    """What the panels show, or why there are none."""
+    """The caption of the panels, or why there are none."""
     hidden: str
     """Why some cells have no panel, and the option that draws them; empty if each has one."""
     checks: Sequence[Tally]
@@ -121,9 +121,9 @@ class Report:
     scenarios: Sequence[ScenarioView]
     commands: Sequence[str]
     warnings: Sequence[str]
-    """What the experiments say that is legal and may not be what was meant."""
+    """Legal settings of the experiments that may be unintended."""
     remarks: Sequence[SharedRemark]
-    """What the results say that their numbers hide."""
+    """Facts that the numbers of the results hide."""
     made_by: str
     several: bool
     """Whether a cell has several seeds."""
@@ -143,9 +143,9 @@ def build(
 
     Args:
         folder: the results.
-        experiments: of which; all unless given.
+        experiments: their names (default: all).
         processes: how many draw at a time.
-        drawn: told how many panels are drawn, and of how many.
+        drawn: called with the number of panels drawn and the number of all.
         panels: how many cells are drawn. Of more, each scenario has its part: cells that together have every label. The
             page folds the others.
 
@@ -340,7 +340,7 @@ def _cell(
 
 
 def _verdicts(found: Sequence[Cell]) -> list[ClaimVerdict]:
-    """Return what came of the claims on the scenarios of these cells."""
+    """Return the verdicts on the claims about the scenarios of these cells."""
     here = {cell.experiment for cell in found}
     asked = [claim for claim in claims.registry() if not here.isdisjoint(claim.experiments)]
     runs = [run for cell in found for run in cell.runs if run.scenario.experiment in _experiments(asked)]

@@ -28,10 +28,10 @@ _FEW: Final = 8
 _COLUMNS: Final = {"rate": ("goodput_bps", 1e-6), "cwnd": ("cwnd", 1.0), "rtt": ("srtt_s", 1e3)}
 """Which column of a flow is drawn, and the factor of its numbers."""
 _READING: Final = (
-    "The engines are equivalent in a metric where the 90 % interval of their difference, seed by seed, lies within the "
-    "metric's margin. They are different where the 95 % interval leaves out nought and they are not equivalent. "
-    "Otherwise it is not decided. Beyond chance are the cells whose 95 % interval leaves out nought, however small the "
-    "difference is: one in twenty is chance. A metric of each flow counts once a flow."
+    "The engines are equivalent in a metric where the 90 % interval of their difference, seed by seed, is within the "
+    "metric's margin. They are different where the 95 % interval does not contain zero and they are not equivalent. "
+    "Otherwise it is not decided. Beyond chance are the cells with a 95 % interval that does not contain zero, however "
+    "small the difference is: one in twenty is chance. A metric of each flow counts once a flow."
 )
 _DRAWN: Final = "The first seed of each cell on both engines, means over steps."
 

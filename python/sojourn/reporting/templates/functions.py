@@ -5,7 +5,7 @@ Other distributions add theirs as entry points of the group ``sojourn.report``
 them) and what the template gives, and return Markdown.
 """
 
-# ruff: noqa: D102 - what a function does is said once, in FUNCTIONS
+# ruff: noqa: D102 - FUNCTIONS describes each function
 
 import math
 import shlex
@@ -51,7 +51,7 @@ class Functions:
         self.places = places
         """Where files may be included from: the template's folder, and that of the published ones."""
         self.shown: dict[str, str] = {}
-        """Pictures that stand in the page, by path, with their text."""
+        """The page's pictures, by path, with their text."""
         self.ready: dict[str, str] = {}
         """Those of them that are drawn already, as SVG elements."""
 

@@ -28,7 +28,7 @@ _IMAGE: Final = re.compile(r'<p><img src="(?P<src>[^"]+)" alt="(?P<alt>[^"]*)"\s
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What was written."""
+    """The written files."""
 
     html: Path
     markdown: Path
@@ -58,7 +58,7 @@ def render(
         evidence: the results; as :class:`.Evidence` where several pages are made of a folder, which is then read once.
         template: the Markdown text with calls of the functions (:data:`.FUNCTIONS`).
         processes: how many draw at a time.
-        watcher: told how many pictures are drawn, and of how many.
+        watcher: called with the number of pictures drawn and the number of all.
 
     Raises:
         ExperimentError: if the template is wrong, with its line.
@@ -124,7 +124,7 @@ _MISTAKES: Final = (
     TypeError,
     ValueError,
 )
-"""What a template's own expressions can raise."""
+"""Exceptions of a template's own expressions."""
 
 
 def _place(error: BaseException, template: Path) -> tuple[Path, int | None]:

@@ -48,12 +48,12 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Painted:
-    """A picture as a page and the files beside it need it."""
+    """A picture as a page and its files need it."""
 
     svg: str
     """An SVG element."""
     numbers: str
-    """What it shows, for the page's script; empty if it has none."""
+    """Its numbers, for the page's script; empty if it has none."""
     csv: bytes
     """Every number that is drawn."""
     caption: str
@@ -61,7 +61,7 @@ class Painted:
 
 @dataclass
 class Evidence:
-    """What all pages about one folder share: its runs, and what came of the claims on them."""
+    """The shared data of all pages about one folder: its runs, and the verdicts on claims about them."""
 
     folder: Folder
 
@@ -76,7 +76,7 @@ class Evidence:
 
     @cached_property
     def verdicts(self) -> Mapping[str, ClaimVerdict]:
-        """What came of every claim, by its id."""
+        """The verdict on every claim, by its id."""
         every = [run for own in self.runs.values() for _, run in own]
         found = claims.evaluate(claims.registry(), every, seeds=claims.seeds_there(every), threads=os.cpu_count() or 1)
         return {verdict.claim.id: verdict for verdict in found}
@@ -105,7 +105,7 @@ class Results:
 
     @property
     def verdicts(self) -> Mapping[str, ClaimVerdict]:
-        """What came of every claim, by its id."""
+        """The verdict on every claim, by its id."""
         return self.evidence.verdicts
 
     @property
@@ -204,7 +204,7 @@ _LONGEST: Final = 120
 
 
 def _missing(experiment: str, pattern: str) -> str | None:
-    """Return what makes the cells of a suite that a pattern chooses; nothing if the suite has none such."""
+    """Return the words of ``sojourn run`` for the cells of a suite that a pattern chooses; None if there are none."""
     names = [part.strip() for part in experiment.split("+")]
     suites = library.suites()
     if not all(name.partition("/")[2] in suites.get(name.partition("/")[0], {}) for name in names):
@@ -220,7 +220,7 @@ def _missing(experiment: str, pattern: str) -> str | None:
 
 
 def _paint(group: Sequence[Picture]) -> list[Painted]:
-    """Draw a group to the end: what is left to do with it is to write it."""
+    """Draw a group, ready to write."""
     painted = []
     for drawn in _draw(group):
         svg, numbers = drawn.answering

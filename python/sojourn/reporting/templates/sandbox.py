@@ -1,6 +1,6 @@
-"""What a template may do: call the functions, loop a little, and read files that lie beside it.
+"""The limits of a template: it may call the functions, loop a little, and read files of its folder.
 
-A template is somebody else's text. It must not run code, read what it was not given, or go on for ever.
+A template is somebody else's text. It must not run code, read other files, or go on for ever.
 
 Invariants: no attribute that begins with an underscore, nothing that changes an object, no file outside of the
 template's folder and that of the published ones, also by way of a link. One page has one budget of steps (loops and
@@ -8,7 +8,7 @@ calls) and one of size: every text and list that an expression makes, and every 
 and no value that is larger than the budget is compared or handed to a filter.
 
 The trick: Jinja counts nothing itself, so parsing puts filters of ours around what a loop goes through, around both
-sides of a comparison, around plain text, and in the place of ``~``; every other filter and test is wrapped. A list that
+sides of a comparison, around plain text, and instead of ``~``; every other filter and test is wrapped. A list that
 holds one list ten times is ten times as large, though it takes no more memory: printing it would.
 """
 
@@ -106,7 +106,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
             raise jinja2.TemplateRuntimeError(f"this page takes more than {MOST_STEPS:,} steps of loops and calls")
 
     def _paid(self, value: Any) -> Any:  # noqa: ANN401 - whatever a template makes
-        """Take the size of a value from what is left for the page; return the value."""
+        """Take the size of a value from the page's remaining budget; return the value."""
         self._made += _size(value, MOST_CHARACTERS - self._made)
         if self._made > MOST_CHARACTERS:
             raise jinja2.TemplateRuntimeError(
@@ -127,7 +127,7 @@ class Sandbox(ImmutableSandboxedEnvironment):
         return text
 
     def _wrapped(self, what: Any) -> Any:  # noqa: ANN401 - a filter or a test of Jinja's
-        # As what it wraps, also in whether Jinja gives it a context.
+        # Like the wrapped function, also in whether Jinja gives it a context.
         @wraps(what)
         def bounded(*args: Any, **kwargs: Any) -> Any:  # noqa: ANN401
             for own in (*args, *kwargs.values()):
@@ -235,10 +235,10 @@ def _grows(operator: str, left: object, right: object) -> bool:
 
 
 def confined(name: str, folders: Sequence[Path]) -> Path:
-    """Return the file of a name that lies in one of these folders.
+    """Return the file of this name in one of these folders.
 
     Raises:
-        UsageError: if there is none, or it lies elsewhere, also by way of a link.
+        UsageError: if there is none, or it is elsewhere, also by way of a link.
     """
     outside = False
     for folder in folders:

@@ -1,11 +1,11 @@
-"""Runs that are made elsewhere: by processes of this machine, by Dask's workers, by Slurm, by what a user brings.
+"""Runs that are made elsewhere: by processes of this machine, by Dask's workers, by Slurm, by a user's executor.
 
-What makes them is a :class:`concurrent.futures.Executor` (PEP 3148), named by ``--on``. A word in front of the colon
-names it, what follows is its own affair: ``processes:4``, ``dask://HOST:8786``, ``slurm:PARTITION``. Other
+A :class:`concurrent.futures.Executor` (PEP 3148), named by ``--on``, makes them. The word in front of the colon is its
+name, and it reads the rest itself: ``processes:4``, ``dask://HOST:8786``, ``slurm:PARTITION``. Other
 distributions add theirs as entry points of the group ``sojourn.executors``: functions as :data:`Opens`.
 
-:mod:`.workers` is what one must be able to do; :mod:`.batch` is what is sent and what comes back; :mod:`.dispatch`
-sends, waits, sends again what was lost.
+:mod:`.workers` is the interface of an executor; :mod:`.batch` has the messages; :mod:`.dispatch` sends runs, waits, and
+sends lost runs again.
 """
 
 import re
@@ -19,7 +19,7 @@ from sojourn.runner.executors.dispatch import dispatch
 from sojourn.runner.executors.workers import Asked, Workers
 
 Opens = Callable[[str, Asked], Executor | Workers]
-"""What opens an executor: given what stands behind its name, and what is asked of it."""
+"""Opens an executor, from the words after its name and the demands on it."""
 
 OWN: Final = {
     "processes": "processes:opened",
@@ -43,7 +43,7 @@ def opened(words: str, asked: Asked) -> Workers:
 
     Args:
         words: ``processes``, ``processes:4``, ``dask://HOST:8786``, ``slurm:PARTITION``.
-        asked: what they are to do.
+        asked: the demands on them.
 
     Raises:
         UsageError: if there is none of that name, or it does not understand the rest.
@@ -56,7 +56,7 @@ def opened(words: str, asked: Asked) -> Workers:
 
 
 def parts(words: str) -> tuple[str, str]:
-    """Return the name of an executor, and what stands behind it.
+    """Return the name of an executor, and the words after it.
 
     >>> parts("processes"), parts("processes:4"), parts("dask://lab:8786")
     (('processes', ''), ('processes', '4'), ('dask', 'lab:8786'))

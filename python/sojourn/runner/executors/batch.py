@@ -1,4 +1,4 @@
-"""What is sent to a worker, and what it sends back.
+"""Requests to a worker, and its answers.
 
 A request is data: resolved scenarios, which have every default written out and every word checked, as JSON, deflated.
 An answer is made of Python's own types: each run as it is stored, as bytes. The worker answers the usual questions and
@@ -33,20 +33,20 @@ class Failure(TypedDict):
 
 
 class Answer(TypedDict):
-    """What a worker sends back."""
+    """The answer of a worker."""
 
     worker: str
     """Its host and process."""
     refused: str | None
-    """What it has instead of the build that was asked for; it made nothing then."""
+    """Its own build, if that is not the requested one; it made nothing then."""
     cpu_s: float
-    """What the batch cost, CPU seconds of the process and of guests that it started."""
+    """The cost of the batch, CPU seconds of the process and of guests that it started."""
     made: list[bytes | Failure]
     """A run each, as it is stored, or why there is none."""
 
 
 def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str) -> bytes:
-    """Return what is sent to have these runs made.
+    """Return the request for these runs.
 
     Args:
         keys: the runs.
@@ -70,7 +70,7 @@ def request(keys: Sequence[RunKey], *, engine: str, build: str, command: str) ->
 
 
 def make(sent: bytes) -> Answer:
-    """Make the runs of a request; this is what workers call."""
+    """Make the runs of a request; workers call this."""
     asked = json.loads(zlib.decompress(sent))
     engine = str(asked["engine"])
     answer: Answer = {"worker": f"{socket.gethostname()}:{os.getpid()}", "refused": None, "cpu_s": 0.0, "made": []}

@@ -2,7 +2,7 @@
 
 A batch is a task. Dask itself sends a task again when its worker is lost; after as many deaths as the scheduler allows
 (``distributed.scheduler.allowed-failures``, 3) it gives up with ``KilledWorker``. When the scheduler is restarted, all
-that was under way is forgotten; we connect again and send it anew. A run on Linux needs a unit of the resource
+that was under way is forgotten; we connect and send it again. A run on Linux needs a unit of the resource
 ``guest`` (``dask worker --resources guest=4``), so that there are no more guests than cores.
 """
 
@@ -22,7 +22,7 @@ _COUNT_S: Final = 2.0
 """How often workers are counted."""
 
 GUEST: Final = "guest"
-"""The resource of which a guest takes one."""
+"""The resource; each guest takes one unit."""
 
 
 class Dask(Workers):
@@ -108,7 +108,7 @@ class Dask(Workers):
             )
 
     def ask(self, what: Callable[..., Any], *about: object) -> dict[str, Any]:
-        """Return what each worker answers, by its address: an exception where it cannot."""
+        """Return the answer of each worker by its address, or an exception."""
         found: dict[str, Any] = self._client.run(what, *about, on_error="return")
         return found
 
@@ -119,19 +119,19 @@ class Dask(Workers):
         return super().submit(made, request)
 
     def deaths(self, error: BaseException) -> int:
-        """Return how many workers died, if that is what happened."""
+        """Return how many workers died; 0 for other errors."""
         from distributed.scheduler import KilledWorker  # noqa: PLC0415
 
         return int(error.allowed_failures) + 1 if isinstance(error, KilledWorker) else 0
 
     def out_of_touch(self, error: BaseException) -> bool:
-        """Return whether the scheduler was restarted, or a worker lost with what it had finished."""
+        """Return whether the scheduler was restarted, or a worker lost with its finished batches."""
         from asyncio import CancelledError as Gone  # noqa: PLC0415
 
         return isinstance(error, (CancelledError, Gone, OSError, TimeoutError))
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Give up the batches under way."""
         self._client.close(timeout=2)
 
 

@@ -1,12 +1,12 @@
-"""Sends runs to workers, keeps what comes back, and sends again what was lost.
+"""Sends runs to workers, keeps the answers, and sends lost runs again.
 
 Runs go in batches of about two seconds of work, by foresight, corrected by what batches have cost so far. Two batches
 a slot are under way, so that no worker waits and little is lost with one.
 
-A batch whose worker died is sent again; that is harmless, because a run is known by its key. A batch that was lost
-twice is taken apart. Where one death loses everything under way (a pool of processes), what is under suspicion is made
-with nothing else under way, so that only who is guilty is blamed. A run that has killed three workers, the last by
-itself, is reported; the others stand. When there is nothing left to send, a batch that takes far longer than others is
+If a worker dies, its batch is sent again; that is harmless, because a run is known by its key. A batch that was lost
+twice is taken apart. Where one death loses everything under way (a pool of processes), suspects run with nothing else
+under way, so that only the guilty run is blamed. A run that has killed three workers, the last by itself, is reported;
+the others are kept. When there is nothing left to send, a batch that takes far longer than others is
 sent a second time, to whoever is free: who is done first counts, and one slow machine does not hold up the end.
 """
 
@@ -41,7 +41,7 @@ _TICK_S: Final = 0.2
 
 
 class Watching(Protocol):
-    """Whoever wants to know how far runs are; and what they have cost, if it has a ``spent`` of CPU seconds."""
+    """A watcher of the progress of runs; and of their cost, if it has a ``spent`` for CPU seconds."""
 
     def simulated(self, seconds: float) -> None:
         """Take note of the simulated seconds of all runs together."""
@@ -60,7 +60,7 @@ class _Batch:
 
 
 class _Campaign:
-    """The runs, and what is known of each."""
+    """The runs, and the state of each."""
 
     def __init__(self, keys: Sequence[RunKey], workers: Workers, *, engine: str, command: str) -> None:
         self.keys = keys
@@ -121,7 +121,7 @@ class _Campaign:
 
     @property
     def _pace(self) -> float:
-        """What runs have cost by what was foreseen."""
+        """The measured cost of runs over the estimate."""
         return min(max(self._measured_s / self._foreseen_s, 0.05), 20.0) if self._foreseen_s > 0 else 1.0
 
     def _double(self) -> None:
@@ -151,7 +151,7 @@ class _Campaign:
         self.flying[future] = _Batch(runs, alone=alone, doubled=doubled)
 
     def land(self, future: "Future[Any]", keep: Callable[[RunKey, bytes], object]) -> list[int]:
-        """Take what came back of a batch; return the runs that are done with it."""
+        """Take the answer of a batch; return the runs that are done with it."""
         own = self.flying.pop(future)
         try:
             answer: batch.Answer = future.result()

@@ -14,7 +14,7 @@ class Processes(Workers):
     """A pool of processes."""
 
     def close(self) -> None:
-        """Give up what is under way; a run that has hours to go is not waited for."""
+        """Give up the batches under way, without waiting for long runs."""
         # There is no public way to end a pool's processes before Python 3.14.
         processes = list((getattr(self.executor, "_processes", None) or {}).values())
         super().close()
@@ -23,7 +23,7 @@ class Processes(Workers):
 
 
 def opened(place: str, asked: Asked) -> Processes:
-    """Return a pool; ``place`` is the number of processes, as many as are asked for unless given.
+    """Return a pool; ``place`` is the number of processes (default: the number of slots).
 
     Raises:
         UsageError: if it is no number.

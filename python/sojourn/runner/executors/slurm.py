@@ -37,7 +37,7 @@ _GONE_S: Final = 30.0
 """How long a job must have been out of the queue before it is held for dead: a shared folder shows its files late."""
 
 _LONGEST_MIN: Final = 60
-"""What a job may take, minutes; Slurm ends it then."""
+"""The time limit of a job, minutes; Slurm ends it then."""
 
 
 class JobDied(RuntimeError):  # noqa: N818 - what happened, and not a fault of ours
@@ -215,7 +215,7 @@ def _parts(place: str, form: str) -> tuple[str, int | None]:
     partition, _, jobs = place.partition(":")
     if not partition or (jobs and not (jobs.isascii() and jobs.isdigit() and int(jobs) > 0)):
         raise UsageError(
-            f'"{place}" is not understood', help=f"write --on {form} or --on {form}:JOBS, so many at a time"
+            f'"{place}" is not understood', help=f"write --on {form} or --on {form}:JOBS, at most JOBS at a time"
         )
     return partition, int(jobs) if jobs else None
 

@@ -1,4 +1,4 @@
-"""What makes batches of runs: a ``concurrent.futures.Executor``, and what is to be known of it when workers die."""
+"""Workers that make batches of runs: a ``concurrent.futures.Executor``, and its behaviour when workers die."""
 
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -11,7 +11,7 @@ BATCH_S: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of an executor that is about to be opened."""
+    """The demands on an executor that is about to be opened."""
 
     engine: str
     """The engine that makes the runs."""
@@ -55,12 +55,12 @@ class Workers:
         return 1 if isinstance(error, BrokenExecutor) else 0
 
     def out_of_touch(self, error: BaseException) -> bool:
-        """Return whether what was under way is lost although no worker died of it: it is sent again."""
+        """Return whether the batches under way are lost although no worker died: they are sent again."""
         del error
         return False
 
     def renew(self) -> None:
-        """Begin anew after workers died."""
+        """Start again after workers died."""
         self.executor.shutdown(wait=False, cancel_futures=True)
         self.executor = self._make()
 
@@ -68,5 +68,5 @@ class Workers:
         """Refuse workers that are known to have another build than ``version``; those met later are refused then."""
 
     def close(self) -> None:
-        """Give up what is under way, and let go."""
+        """Give up the batches under way, and let go."""
         self.executor.shutdown(wait=False, cancel_futures=True)

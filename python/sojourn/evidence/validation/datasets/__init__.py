@@ -41,7 +41,7 @@ DATASETS: Final = (
     Dataset(rtt_independence.NEEDED, rtt_independence.rows),
     Dataset(two_senders.NEEDED, two_senders.rows),
 )
-"""The first whose columns are all there is meant; the last one names what it lacks."""
+"""A file is read as the first of these with all its columns present, else as the last, with an error about the rest."""
 
 
 def read_published(file: Path) -> list[Row]:

@@ -1,7 +1,7 @@
 """``ect1.csv``: the L4S team's re-run of sce-l4s-ect1, one line a run and flow.
 
-Measured over the window ``both``: from 10 s after the last flow's start to 2 s before the end. Scenarios 3 and 4, whose
-bottleneck changes, are compared phase by phase (``ect1_phases.csv``).
+Measured over the window ``both``: from 10 s after the last flow's start to 2 s before the end. In scenarios 3 and 4 the
+bottleneck changes; they are compared phase by phase (``ect1_phases.csv``).
 """
 
 import re
@@ -25,7 +25,7 @@ def rows(entries: Sequence[Entry]) -> list[Row]:
 
 
 def described(beside: Path) -> dict[str, Row]:
-    """Return what was run by its name, without figures, from the ``ect1.csv`` beside another table.
+    """Return the published runs by name, without figures, from the ``ect1.csv`` in another table's folder.
 
     Raises:
         UsageError: if there is none, or it cannot be understood.

@@ -1,9 +1,9 @@
-"""``ect1_pcap.csv``: goodput, marks and true queue delay in captures of the runs of ``ect1.csv``, which lies beside it.
+"""``ect1_pcap.csv``: goodput, marks and true queue delay in captures of the runs of ``ect1.csv`` in the same folder.
 
-The queue delay is the table's own: each data packet's way from the client's capture to the server's, less the least of
-the run, of all its flows. It holds what a queue's own sojourn time does not: what is waited for at the line's end, the
-hosts, and the jitter of a second netem (scenarios 5 and 6). Left out: captures that ended before the run, for their
-window is another.
+The queue delay is the table's own: each data packet's delay from the client's capture to the server's, less the least
+of the run, of all its flows. Unlike a queue's own sojourn time, it contains waits at the line's end, in the hosts, and
+the jitter of a second netem (scenarios 5 and 6). Captures that ended before the run are left out, since they have
+another window.
 """
 
 import math
@@ -25,7 +25,7 @@ _DELAYS: Final = [f"both_qd_{word}_ms" for word in ("mean", "p50", "p90", "p95",
 
 
 def rows(entries: Sequence[Entry]) -> list[Row]:
-    """Return a row a run whose capture is whole."""
+    """Return a row for each run with a whole capture."""
     found: list[Row] = []
     runs = ect1.described(entries[0].file) if entries else {}
     for run, group in groupby(entries, key=lambda entry: entry.text("run")):

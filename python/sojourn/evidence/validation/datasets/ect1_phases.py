@@ -1,4 +1,4 @@
-"""``ect1_phases.csv``: scenarios 3 and 4 of ``ect1.csv``, which lies beside it, phase by phase.
+"""``ect1_phases.csv``: scenarios 3 and 4 of ``ect1.csv`` in the same folder, phase by phase.
 
 Ours are measured over phases of the same names in the suites ``sce-l4s-ect1-rerun/s3`` and ``s4``.
 """

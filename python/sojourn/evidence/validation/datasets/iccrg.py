@@ -34,7 +34,7 @@ def _row(flows: list[Entry]) -> Row:
     aqm, senders = first.text("aqm"), [flow.text("cca") for flow in flows]
     figures: list[Figure] = []
     for i, flow in enumerate(flows):
-        # A mean of twenty seconds' goodputs, which scatter by as much as is told.
+        # A mean of the goodputs of twenty single seconds; the table has their standard deviation.
         noise = _NORMAL_95 * flow.number("goodput_1s_std_20_40", 0.0) / math.sqrt(_SECONDS)
         figures += [
             replace(goodput(i, flow.number("goodput_20_40_mbps"), _WINDOW), noise=noise),
