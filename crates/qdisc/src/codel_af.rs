@@ -20,10 +20,11 @@
 //! the weight, since the kernel subtracts dummies from flows that have anything.
 //!
 //! Where the kernel is not followed: its twin serves class 0 although it is empty, when that has the smaller
-//! deficit, and then sends nothing; here the class with packets is served. It counts a class whose flows all have
-//! dummies in the bulk queue as having no flows, and so does not serve it, which is what would take the dummies
-//! out: a flow that begins in one class starves until the other is empty. Here a class with packets counts as one
-//! flow at least. Whether the SCE schedule is mirrored at rest is the kernel's (`QdiscQuirks::sce_mirrors_at_rest`).
+//! deficit, and then sends nothing; here the class with packets is served. The kernel counts a class as empty when all
+//! its flows have dummies in the bulk queue, so it does not serve that class, although only serving would take the
+//! dummies out: a flow that begins in one class starves until the other is empty. Here a class with packets counts as
+//! one flow at least. Whether the SCE schedule is mirrored at rest is the kernel's
+//! (`QdiscQuirks::sce_mirrors_at_rest`).
 
 use crate::cobalt_config::{Aqm, Buckets, HasAqm, SCE_THRESH_4, SCE_THRESH_OFF, sce, sce_thresh};
 use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
@@ -148,7 +149,7 @@ enum Entry<P> {
     Dummy,
 }
 
-/// One pair of queues. Each packet has its bucket's slot beside it.
+/// One pair of queues. Each packet has the slot of its bucket.
 #[derive(Clone, Debug)]
 struct Class<P> {
     sparse: VecDeque<(u32, P)>,
@@ -229,7 +230,7 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
         usize::from(CLASSES > 1 && packet.dscp().value() == TIGHT_DSCP)
     }
 
-    /// The class that a packet of this pair and this queue of it (0: sparse) is told to be of.
+    /// The class that telemetry has for a packet of this pair and queue (0: sparse).
     #[inline]
     fn class(pair: usize, queue: usize) -> &'static table::Class {
         if CLASSES == 1 { &CNQ_CLASSES[queue] } else { &TWIN_CLASSES[pair] }

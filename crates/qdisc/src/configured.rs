@@ -50,8 +50,8 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
         None
     }
 
-    /// Puts `child` in the place of the present one, whose packets are dropped as [`crate::Reason::Flushed`]; the new
-    /// one begins its work at `now`. What has no child gives `child` back.
+    /// Replaces the present child by `child`, which begins its work at `now`; packets of the old child are dropped as
+    /// [`crate::Reason::Flushed`]. Returns `child` if the discipline takes no child.
     fn replace_child<T: Telemetry<P>>(
         &mut self,
         _now: Time,
@@ -61,7 +61,7 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
         Some(child)
     }
 
-    /// Sets the rate of its shaper; what is queued stays. False when it has none.
+    /// Sets the rate of its shaper; packets already queued stay. False when it has none.
     fn set_rate(&mut self, _now: Time, _rate: Rate) -> bool {
         false
     }

@@ -64,7 +64,7 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// One whose probability has `bits` bits: 64, or 56 since 5.6.
+    /// A controller with a probability of `bits` bits: 64, or 56 since 5.6.
     pub(crate) const fn new(bits: u32) -> Self {
         Self {
             one: u64::MAX >> (64 - bits),

@@ -59,6 +59,6 @@ impl<P, T: Telemetry<P> + ?Sized> Telemetry<P> for &mut T {
 pub struct Context<'a, T: ?Sized> {
     /// The discipline's own random stream.
     pub random: &'a mut Random,
-    /// Where decisions are told.
+    /// Receives the decisions.
     pub telemetry: &'a mut T,
 }

@@ -1,4 +1,4 @@
-//! Disciplines from outside: what is written here uses nothing that another crate could not.
+//! Disciplines from outside: this file uses only what another crate could use.
 
 use crate::bench::{Bench, Log, Pkt, build, ms, pkt, registry};
 use sojourn_qdisc::codel::{self, Codel};
@@ -22,7 +22,7 @@ pub(crate) fn add(registry: &mut Registry<Pkt>) {
     registry.add_entry(&THROUGH, through).expect("its name is free");
 }
 
-/// CoDel under another name: what the built-in one does, behind a pointer.
+/// CoDel under another name: the built-in one, behind a pointer.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy<P>(Codel<P>);
 
