@@ -347,7 +347,8 @@ mod tests {
         assert!((1..=u64::from(LEAST_GAIN)).all(|divisor| ONE.is_multiple_of(divisor)));
     }
 
-    /// §4.1: at 60 ms a half for each acknowledged: 10, 15, 22.5, 33.5 (22 acknowledged: what is half does not leave).
+    /// §4.1: at 60 ms a half for each acknowledged: 10, 15, 22.5, 33.5 (22 acknowledged: half a segment does not
+    /// leave).
     #[test]
     fn slow_start_by_the_gain() {
         let (mut ledbat, mut tcb) = established(10, 60, 60);

@@ -199,8 +199,8 @@ impl<R: Response> CongestionControl for Linear<R> {
     }
 }
 
-/// Half a window, as a threshold. Of a window of one it is nought in the kernel, which would then wait for its window
-/// probe; here, where there is none, it is one.
+/// Half a window, as a threshold. Half of a window of one is zero in the kernel, which then waits for its window probe;
+/// here, without that probe, it is one.
 pub(super) fn half(cwnd: u32) -> u32 {
     (cwnd / 2).max(1)
 }

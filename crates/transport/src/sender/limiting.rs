@@ -5,7 +5,7 @@ use super::limits::{Limit, LimitedTimes};
 use sojourn_units::{Span, Time};
 
 impl Sender {
-    /// What has limited the connection until now. `now` is not before the sender was last told of anything.
+    /// The limits of the connection until now. `now` is not before the last call of the sender.
     pub fn limited_times(&self, now: Time) -> LimitedTimes {
         let mut limits = self.limits.clone();
         limits.change(now, Limit::Closed);

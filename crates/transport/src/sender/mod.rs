@@ -291,7 +291,7 @@ impl Sender {
         self.clock_ms().wrapping_sub(tsecr).max(1).saturating_mul(1_000)
     }
 
-    /// The peer's window is counted from what is acknowledged: what is out takes its bytes of it.
+    /// The peer's window counts from the acknowledged data on: data in flight takes its bytes of it.
     fn take_window(&mut self, window: u32) {
         self.peer.window = window;
         if let Some(buffer) = &mut self.data.send_buffer {

@@ -1,4 +1,4 @@
-//! The sender's one timer: what it is for, and when it is due.
+//! The sender's one timer: its purpose and its time.
 
 use crate::stack::TcpQuirks;
 use sojourn_units::{CoarseClock, Span, Time};

@@ -96,8 +96,8 @@ impl Sender {
         }
     }
 
-    /// So much is out that the send buffer may run empty from now on: it is put in the state of an application that has just
-    /// filled it and sleeps. What is out left in bursts of today's size.
+    /// Enough is out that the send buffer may run empty from now on: it starts in the state of an application that has
+    /// just filled it and sleeps, with the data out sent in bursts of today's size.
     #[cold]
     fn begin_to_buffer(&mut self) {
         let t = &self.tcb;
@@ -132,7 +132,7 @@ impl Sender {
         (LARGEST_PIECE.min(u64::from(half)) / mss).max(1) * mss
     }
 
-    /// The application writes until it has to sleep, or has written all. It runs as a process: what it sends passes through
+    /// The application writes until it has to sleep, or has written all. It runs as a process: its packets pass through
     /// the host before it goes on.
     pub(super) fn let_application_write(&mut self, out: &mut impl Output) {
         loop {

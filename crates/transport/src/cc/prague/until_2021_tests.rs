@@ -91,7 +91,7 @@ fn growth_is_for_what_is_not_marked() {
     assert_eq!((t.control.cwnd, p.carry), (21, carry));
 }
 
-/// Slow start ends only where what is carried is looked at: at an ACK all of whose packets are marked.
+/// Slow start ends only where the code looks at the carry: at an ACK with all of its packets marked.
 #[test]
 fn slow_start_ends_with_an_ack_of_marks_alone() {
     let (mut p, mut t) = established(Version::August2020, 20);
