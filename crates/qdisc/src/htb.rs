@@ -2,8 +2,8 @@
 //! every published testbed.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/sch_htb.c`, `sch_api.c`/`sch_generic.c` (rates), and iproute2 6,
-//! `tc/q_htb.c`, `tc/tc_core.c` (burst). The testbeds use one class with nothing to borrow from, which is
-//! what is modelled: it may send while neither the tokens of its rate nor those of its ceil are below zero.
+//! `tc/q_htb.c`, `tc/tc_core.c` (burst). The testbeds use one class with nothing to borrow from, and so does this
+//! model: the class may send while neither the tokens of its rate nor those of its ceil are below zero.
 //!
 //! Invariants: tokens are time, in nanoseconds, never above the burst's and never below minus a minute; a
 //! packet that finds the bucket not in debt leaves at once, whatever its size; the child is asked for a packet

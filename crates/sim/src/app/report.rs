@@ -44,7 +44,7 @@ pub struct Counts {
 pub struct FlowReport {
     /// What its delays are.
     pub delays: DelayKind,
-    /// Packets of which each has a row in the table `pings`, in the order of the rows' times.
+    /// The rows of the table `pings`, one a packet, in the order of their times.
     pub pings: Vec<PingSample>,
     /// Connections, in the order in which they were opened.
     pub completions: Vec<Completion>,

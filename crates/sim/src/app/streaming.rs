@@ -3,7 +3,7 @@
 //!
 //! The server writes a whole segment at once; between segments it is idle, so that its window restarts where the pause
 //! was longer than a timeout. A segment that is given up for a lower level is cut off where the server is when it hears
-//! of it, as HTTP/2's RST_STREAM does: what has left still comes.
+//! of it, as HTTP/2's RST_STREAM does: data already sent still arrives.
 
 use super::connection::{Connection, Template};
 use super::half::HalfPath;

@@ -85,7 +85,7 @@ impl Flows {
         self.schedule_flow(network, index);
     }
 
-    /// A flow whose application cannot go on is at its end.
+    /// Ends a flow if its application cannot go on.
     #[inline]
     fn note_failure(&mut self, network: &mut Network, now: Time, index: usize) {
         let flow = &self.runs[index];

@@ -160,8 +160,8 @@ impl Simulation {
         Ok(Self { scenario, known: known.clone(), now, end, network, flows, next_step })
     }
 
-    /// Puts another application on the hosts of a flow, in place of the one that its traffic asks for. What the flow
-    /// says of its start, its end and its path stays.
+    /// Puts another application on the hosts of a flow, in place of the one that its traffic asks for. The flow's
+    /// start, end and path stay.
     ///
     /// # Errors
     /// There is no such flow, or it has started.

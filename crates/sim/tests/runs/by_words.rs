@@ -223,7 +223,7 @@ fn a_transaction_is_a_round_trip() {
 }
 
 /// 100 kB are 70 segments: with windows of 10, 20, 40 three round trips, less what the first request's hold in the handshake;
-/// on an open connection whose window has grown, one.
+/// on an open connection with a grown window, one.
 #[test]
 fn a_response_takes_the_windows_that_it_needs() {
     let run = rr("tcp_rr response 100000b count 3");

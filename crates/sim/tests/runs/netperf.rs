@@ -58,7 +58,7 @@ fn a_newcomer_waits_twice_for_a_full_queue() {
     s.flows[2].traffic = ping(Span::from_millis(20));
     let run = run(&s);
     let start = starts(&run, "cubic-2") - 10.0;
-    // A ping is told of when its reply comes.
+    // A ping is recorded when its reply comes.
     let asked = |from: f64| {
         let pings = series(&run, "pings", "rtt_s", "ping");
         pings.iter().find(|(t, rtt)| t - rtt >= from).expect("it is asked").1

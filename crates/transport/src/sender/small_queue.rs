@@ -110,8 +110,8 @@ impl Sender {
         queue.held += account;
     }
 
-    /// The host's NIC has sent, or dropped, what counted so much on the account ([`Sender::account_of`], summed);
-    /// what it held back may leave now (`tcp_wfree`, `tcp_tsq_write`).
+    /// The host's NIC has sent, or dropped, packets that count `bytes` on the account ([`Sender::account_of`], summed);
+    /// data held back may leave now (`tcp_wfree`, `tcp_tsq_write`).
     pub fn on_tx_completed(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
         let Some(SmallQueue { held, kind: Kind::Device { stopped, .. } }) = &mut self.tsq else {
             return;
