@@ -36,7 +36,7 @@ pub(crate) const OWN_CLOCK: &str = "time-travel=inf-cpu";
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// After how many looks the CPU time that it takes is looked at, where it has programs.
 const LOOKS: u32 = 25;
-/// The guest's memory; what it does not touch costs nothing.
+/// The guest's memory; pages that it never touches cost nothing.
 const MEMORY: &str = "mem=512M";
 const PREFIX: &str = "sojourn-guest-";
 
@@ -154,7 +154,7 @@ pub(crate) fn last_words(at: &Path) -> String {
     tail.join(" / ")
 }
 
-/// Removes folders whose process is no more.
+/// Removes folders of processes that are gone.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -343,7 +343,7 @@ impl<W: World, F: FnMut() -> bool> World for Watched<'_, W, F> {
 /// How long a guest without programs may be silent.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Carries out a plan, whose text is this; the files that it names are its.
+/// Carries out a plan; `text` is its text, and the files that it names belong to it.
 pub fn run(
     kernel: &Kernel,
     agent: &Agent,
@@ -383,7 +383,7 @@ pub fn run(
             && patience.is_over(now, taken_by(guest.child.id()))
         {
             let why = format!(
-                "flow {flow}: its programs took {} s of CPU time, and the clock stood at {} s: one of them computes \
+                "flow {flow}: its programs took {} s of CPU time, and the clock stayed at {} s: one of them computes \
                  without end, or waits for a time in a loop",
                 limit.as_secs(),
                 now.unwrap_or(0) / 1_000_000_000,

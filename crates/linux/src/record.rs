@@ -252,7 +252,7 @@ impl<'a> Writer<'a> {
                 }
                 Sample::Event { .. } if self.is_around => {}
                 Sample::Event { at, event } => {
-                    // The agent tells of each command; an event's actions are told in their order.
+                    // The agent reports each command; an event's actions come in their order.
                     let spec = &scenario.events[*event];
                     let number = told[*event];
                     told[*event] += 1;

@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(read("pfifo", &[], 5).signals, [("tail", false, 5)]);
     }
 
-    /// Whatever a discipline sends is told by a name of its table, and every field that a reason needs is sent.
+    /// The table has a name for every field that a discipline sends, and every field that a reason needs is sent.
     #[test]
     fn layouts_are_of_the_tables() {
         for info in disciplines() {

@@ -151,7 +151,7 @@ fn without_a_kernel_everything_is_refused_with_the_command_that_builds_one() {
     assert!(refusals[0].to_string().contains("sojourn linux build"), "{}", refusals[0]);
 }
 
-/// Nobody is to build a kernel, ten minutes, and be told then that no kernel could run it.
+/// Nobody is to build a kernel, ten minutes, only to learn then that no kernel could run it.
 #[test]
 fn what_no_kernel_could_run_is_refused_before_one_is_built() {
     let text = format!(
@@ -253,7 +253,7 @@ fn each_initial_window_has_a_route() {
     assert!(!text.contains("run client /sbin/ip route"));
 }
 
-/// Datagrams of a generator are in a file whose name says what is in it; a change of the seed changes both.
+/// Datagrams of a generator are in a file with a hash of them in its name; a change of the seed changes both.
 #[test]
 fn a_call_is_written_down_before_the_run() {
     let call = format!(

@@ -42,8 +42,8 @@ const TELL_EVERY: Span = Span::from_millis(500);
 /// After this number of events at the latest the run asks whether it is still wanted: a tenth of a second or so of the
 /// machine's time, however little of the simulated.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
-/// After this number of looks without progress of simulated time, 16 million events at one instant, a run is given up: it would stand
-/// there for ever. A million flows that start together need a few of these.
+/// After this number of looks without progress of simulated time, 16 million events at one instant, a run is given up:
+/// it would never end. A million flows that start together need a few of these.
 const LOOKS_AT_ONE_TIME: u32 = 64;
 /// The number of events that the error then assigns to their owners.
 const EVENTS_TO_NAME: usize = 1000;

@@ -95,7 +95,7 @@ fn a_call_with_l4s_waits_little_in_dualpi2() {
 }
 
 /// Five seconds in which no report comes back. Packets leave each half second once the window is full; afterwards the call is
-/// what it was.
+/// as before.
 #[test]
 fn a_call_outlives_a_silence_of_its_reports() {
     let silence = "[[event]]\nname = \"silent\"\nat = \"20s\"\nhop = \"line\"\nside = \"up\"\nnetem = \"loss 100%\"\n\n\
