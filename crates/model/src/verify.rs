@@ -67,7 +67,7 @@ pub enum Inconsistent {
         u32::from(*character)
     )]
     Control {
-        /// Whose words.
+        /// The owner of the words.
         what: String,
         /// Which.
         character: char,
@@ -332,7 +332,7 @@ impl Scenario {
         }
     }
 
-    /// Every word that an engine hands to somebody else, such as `tc` and the kernel, and whose it is.
+    /// Every word that an engine hands to somebody else, such as `tc` and the kernel, each with its owner.
     fn words(&self) -> impl Iterator<Item = (String, &str)> {
         let stacks = std::iter::once(("the run's stack".to_owned(), self.stack.as_str()))
             .chain(self.hops.iter().map(|h| (format!("the stack of hop {}", h.name), &*h.stack)))
