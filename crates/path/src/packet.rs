@@ -40,7 +40,7 @@ pub struct Sojourn {
     pub class: Option<&'static Class>,
 }
 
-/// A packet that remembers when it entered the port it is in, and whose it is.
+/// A packet that remembers its flow, and when it entered its present port.
 pub trait PathPacket: Packet {
     /// When it entered.
     fn entered(&self) -> Time;

@@ -39,7 +39,7 @@ impl Sojourns {
         self.max = self.max.max(sojourn);
     }
 
-    /// What has gathered, and begins anew.
+    /// Returns the values so far, and starts over.
     pub fn take(&mut self) -> Self {
         core::mem::take(self)
     }
@@ -180,7 +180,7 @@ impl PortStats {
         }
     }
 
-    /// A packet of so many bytes was taken.
+    /// Counts a packet of `bytes` bytes that enters.
     #[inline(always)]
     pub(crate) fn count_entered(&mut self, bytes: u32) {
         self.entered += 1;

@@ -70,7 +70,7 @@ pub(super) fn is_switched(scenario: &Scenario, path: &str) -> bool {
     actions(scenario, path).any(|a| matches!(a, Action::Enable { .. } | Action::Disable { .. }))
 }
 
-/// How many netems stand here at any time of the run.
+/// The largest number of netems here at any time of the run.
 pub(super) fn links(scenario: &Scenario, path: &str, at_first: usize) -> usize {
     let later = actions(scenario, path).filter_map(|a| {
         if let Action::ChangeNetem { chain, .. } = a { Some(chain.len()) } else { None }
