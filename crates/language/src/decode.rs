@@ -1,5 +1,4 @@
-//! From the tree to typed values, by the sections' tables of keys. Everything that is wrong is said, not just
-//! the first thing.
+//! From the tree to typed values, by the sections' tables of keys. Reports every mistake, not just the first.
 
 use super::bdp;
 use super::keys::{Key, Section, Ty};

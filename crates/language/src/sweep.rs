@@ -1,4 +1,4 @@
-//! An axis whose labels are values of one setting between two ends: `hop.bottleneck.rate = "1mbit..1gbit log 10"`,
+//! An axis with labels that are values of one setting between two ends: `hop.bottleneck.rate = "1mbit..1gbit log 10"`,
 //! `hop.bottleneck.rtt = "10ms..100ms step 10ms"`.
 
 use super::source::{Diagnostic, DiagnosticKind, Place};

@@ -1,7 +1,8 @@
 //! Bytes become experiments, and whatever they say, nothing may panic, hang or grow without bound.
 //!
-//! The functions are the fuzz targets of `fuzz/`, where libFuzzer looks for bytes that reach new code. What is kept in
-//! `fuzz/corpus` is replayed here, on any toolchain; a byte string that ever failed is kept as `fuzz/corpus/*/failed-…`.
+//! The functions are the fuzz targets of `fuzz/`, where libFuzzer looks for bytes that reach new code. The byte strings
+//! in `fuzz/corpus` are replayed here, on any toolchain; a byte string that ever failed is kept as
+//! `fuzz/corpus/*/failed-…`.
 
 use core::ops::Range;
 use sojourn_language::{Experiment, Takes, Vocabulary};

@@ -49,8 +49,9 @@ pub fn subjects(scenario: &Scenario) -> Vec<Subject<'_>> {
     subjects
 }
 
-/// Of each flow, whether its delays are recorded per flow: what the flow says; where it says nothing, of up to [`FEW`]
-/// flows all, of more those whose delays a check of the experiment asks for by the name of the flow or of its group.
+/// For each flow, whether its delays are recorded per flow. A flow's own setting decides; without one, the answer is
+/// yes in runs of up to [`FEW`] flows, and in larger ones only if a check of the experiment asks for its delays by the
+/// name of the flow or of its group.
 fn recorded_per_flow(scenario: &Scenario) -> Vec<bool> {
     let mut asked = BTreeSet::new();
     for check in &scenario.checks {
@@ -107,7 +108,7 @@ fn not_recorded_per_flow(flow: &Flow) -> Fault {
     let why = match flow.delays {
         Some(_) => format!("its {place} says `delays = false`"),
         None => format!(
-            "of more than {FEW} flows only those are that ask for it, or whose delays a check asks for"
+            "of more than {FEW} flows only those are that ask for it, or that a check asks for"
         ),
     };
     Fault::not_recorded(
@@ -281,8 +282,8 @@ fn buckets(
                 let flow = if flow.is_empty() { "flows together" } else { flow };
                 return Err(Fault::not_recorded(
                     format!(
-                        "the delays of {flow} are known from {} s to {} s together, of which this window has a part: \
-                         it was not known when the run was made",
+                        "the delays of {flow} are known from {} s to {} s together, and this window has a part \
+                         of that: it was not known when the run was made",
                         from[row], to[row]
                     ),
                     "name it in a [[window]] or a check of the experiment and run it again",
