@@ -1,6 +1,6 @@
-//! One call of a plugin: what it may ask of its host while it lasts.
+//! One call of a plugin, and the host functions that it may call meanwhile.
 //!
-//! The trick: a [`Call`] begins with what C sees of a host, so that a pointer to the one is a pointer to the other.
+//! The trick: a [`Call`] begins with C's view of a host, so that a pointer to the one is a pointer to the other.
 //! No panic of ours crosses the plugin: it is caught here and goes on when the call has come back ([`Call::done`]).
 
 #![allow(unsafe_code)]
@@ -84,7 +84,7 @@ impl<'a, P: Packet + 'static> Call<'a, P> {
         (&raw mut *self).cast()
     }
 
-    /// The call has come back: what it said. A panic of the host goes on here.
+    /// The call has come back: returns its complaints. A panic of the host goes on here.
     #[inline]
     pub(crate) fn done(self) -> Result<(), Said> {
         match self.said {
@@ -147,7 +147,7 @@ impl<P: Packet> Packets<'_, P> {
     }
 }
 
-/// What is said of a handle that is nobody's.
+/// The error for a handle that is nobody's.
 pub(crate) fn unknown(what: &str, handle: u64) -> String {
     format!("it {what} the packet {handle:#x}, which its queue does not hold")
 }

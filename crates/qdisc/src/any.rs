@@ -196,7 +196,7 @@ impl<P: Packet> AnyQdisc<P> {
     }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods that are not forwarded would run the default")]
 impl<P: Packet> Qdisc<P> for AnyQdisc<P> {
     /// Every path element begins with a netem, so its code is inlined here.
     #[inline]

@@ -24,7 +24,7 @@ impl Steps {
         Self { step, phase: seeds.stream("timers").below(step) }
     }
 
-    /// When a loop that begins to wait now is called for what is due then. What is due by now is not waited for.
+    /// When a loop that begins to wait now is called for something due then. There is no wait for anything due by now.
     pub(crate) fn wake(self, now: Time, due: Time) -> Time {
         if due <= now || due == Time::NEVER {
             return due;

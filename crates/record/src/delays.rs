@@ -8,11 +8,11 @@
 //!
 //! Invariants: an interval is `(from, to]`, as everywhere in the tables, but for the origin itself, which belongs to
 //! the first; what happens before the origin is counted nowhere. Distributions are emptied into the table when their
-//! interval is over, so that memory goes with what is recorded, and not with time or with flows.
+//! interval is over, so that memory grows with the records, and not with time or with flows.
 //!
 //! The trick of the one-way delay: a bucket's width goes with its value, and a queue's millisecond would drown in the
-//! path's forty. What is distributed is therefore the delay less the part of it that never changes, which the table
-//! has again.
+//! path's forty. The distribution is therefore of the delay less its constant part, and the table has the whole delay
+//! again.
 
 use crate::distribution::Distribution;
 use sojourn_model::Scenario;
@@ -127,7 +127,7 @@ impl Delays {
         Self { warmup, table, subjects, subject_of, until: warmup, queues, queue_of, sojourns }
     }
 
-    /// The origin: what was before it counts nowhere.
+    /// The origin: delays before it count nowhere.
     #[inline]
     pub fn warmup(&self) -> Time {
         self.warmup

@@ -1,7 +1,7 @@
 //! A queue discipline in Python as one of ours.
 //!
-//! The host keeps the packets, the class keeps their handles. What a call does to them is noted, and done when the call
-//! has come back.
+//! The host keeps the packets, the class keeps their handles. A call's actions on them are noted, and done when the
+//! call has come back.
 
 use super::class::AqmClass;
 use super::fault::Wrong;
@@ -412,7 +412,7 @@ impl<P: OwnedPacket> DynQdisc<P> for PythonQdisc<P> {
     }
 }
 
-/// What is said of a change of a class that has no method for it, and what to do.
+/// The error for a change of a class that has no method for it, and the help.
 pub fn unchangeable(name: &str) -> Wrong {
     Wrong {
         message: format!(
