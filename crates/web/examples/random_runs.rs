@@ -1,9 +1,9 @@
-//! Random experiments of the simulator's soak, and what became of each natively: for a test that asks the same of `wasm32`.
+//! Random experiments of the simulator's soak, and the native outcome of each: for a test that compares `wasm32`.
 //!
 //!     cargo run -p sojourn-web --example random_runs -- 100 > runs.jsonl
 //!
-//! Seeds from 0 on, until so many have run to their end. Each is a line: its text, and either what was wrong with it, how far
-//! it was after its events, or the digests of its tables.
+//! Seeds from 0 on, until the given number have run to their end. Each is a line: its text, and either its mistakes,
+//! how far it was after its events, or the digests of its tables.
 
 #![allow(clippy::print_stdout, reason = "it is a program that prints")]
 

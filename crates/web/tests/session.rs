@@ -34,7 +34,7 @@ fn errors(reply: &Reply) -> Vec<String> {
     said.iter().map(|e| e["message"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// Runs what was read in steps of so many events, and finishes it.
+/// Runs the experiment that was read in steps of `step` events, and finishes it.
 fn run(session: &mut Session, step: u64, tables: &[&str]) -> Reply {
     let begun = ask(session, &json!({ "ask": "begin", "run": 0 }));
     assert_eq!(errors(&begun), Vec::<String>::new());

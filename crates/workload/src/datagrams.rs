@@ -1,5 +1,5 @@
-//! A stream of datagrams one way, of whichever traffic it is: constant UDP, a voice call, a video call, UDP that is on
-//! and off by turns. Engines ask for one and need not know them apart.
+//! A stream of datagrams one way, of whichever traffic it is: constant UDP, a voice call, a video call, UDP that is
+//! alternately on and off. Engines ask for one and need not distinguish them.
 //!
 //! Invariant: a stream is the same whenever it starts; its times are those from the start on, shifted.
 
@@ -24,7 +24,7 @@ pub enum Datagrams {
     Voice(Periodic),
     /// A video call.
     Video(Box<VideoSource>),
-    /// On and off by turns.
+    /// Alternately on and off.
     Pulsed(PulsedUdp),
 }
 

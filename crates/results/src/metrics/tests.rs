@@ -980,8 +980,8 @@ fn flows_are_recorded_per_flow_if_they_are_few_or_asked_for() {
     }
 }
 
-/// A queue's delays in a window are those of all its flows, recorded per flow or not; of a flow that was not recorded it is
-/// said how to have them, and not that there was no packet.
+/// A queue's delays in a window are those of all its flows, recorded per flow or not; for a flow that was not recorded
+/// the error says how to have them, and not that there was no packet.
 #[test]
 fn delays_that_were_not_recorded_per_flow_are_asked_for_by_name() {
     let mut scenario = plain();
