@@ -5,7 +5,7 @@ use core::ops::Range;
 use sojourn_model::WordError;
 use sojourn_units::{Quantity, Rate, Span, parse_rate, parse_size, parse_span};
 
-/// What a value is measured in.
+/// The unit of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     /// A plain number.

@@ -181,7 +181,7 @@ impl Fields {
     }
 }
 
-/// What to write for a key that is right in another place: in a table of this section, or without its quotes.
+/// The help for a key that is right in another place: in a table of this section, or without its quotes.
 fn elsewhere(section: &Section, key: &str) -> Option<String> {
     if key.split_once('.').is_some_and(|(first, _)| section.index(first).is_some()) {
         return Some(format!("write the path without quotes: {key}"));

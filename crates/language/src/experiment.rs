@@ -46,7 +46,7 @@ impl Plan {
         self.cells.iter().map(|(_, seeds)| seeds.len() as u64).sum()
     }
 
-    /// What may not be what was meant, each thing once.
+    /// Settings that may not be as intended, each once.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }

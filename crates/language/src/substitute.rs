@@ -19,7 +19,7 @@ pub(crate) fn fill(
     filled_table(root, &Scope { vars, tables: &[root], depth: &Cell::new(0) }, diagnostics)
 }
 
-/// What names are looked up in.
+/// The tables to look names up in.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     vars: &'a [(String, String)],

@@ -76,7 +76,7 @@ fn plan(text: &str) {
         Ok(plan) => {
             let cells = plan.cells().len();
             assert!(plan.warnings().iter().flat_map(|w| &w.cells).all(|&cell| cell < cells));
-            // What was read holds together.
+            // The scenarios are consistent.
             for scenario in plan.scenarios().take(3) {
                 assert!(scenario.check().is_ok());
             }

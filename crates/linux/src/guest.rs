@@ -76,14 +76,14 @@ pub(crate) struct Guest {
     _memory: Option<TempDir>,
 }
 
-/// What a kernel is started with.
+/// The settings that a kernel is started with.
 #[derive(Clone, Copy)]
 pub(crate) struct Boot<'a> {
     /// Its folder, to which it writes; its console is the file `console` there.
     pub(crate) at: &'a Path,
     /// The paths of the host that it may read besides, with colons between them.
     pub(crate) reads: &'a str,
-    /// What its random numbers come from.
+    /// The seed of its random numbers.
     pub(crate) seed: u64,
     /// What its command line says of its clock and its cards.
     pub(crate) clock: &'a [String],
@@ -189,7 +189,7 @@ fn put_plan(at: &Path, text: &str, plan: &Plan) -> Result<(), RunError> {
     Ok(())
 }
 
-/// What the guest asks comes by its standard input, which is a socket: who answers, and the guest's end.
+/// The guest asks by its standard input, which is a socket: returns the answering side, and the guest's end.
 fn answering(
     at: &Path,
     scenario: &Scenario,
@@ -207,7 +207,7 @@ fn failed(what: &str, e: &std::io::Error) -> RunError {
     RunError::Failed(format!("{what}: {e}"))
 }
 
-/// What a guest has left in its folder.
+/// Reads the files that a guest has left in its folder.
 fn read_samples(at: &Path, scenario: &Scenario) -> Result<Samples, RunError> {
     let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
     let samples = Samples::read(&text).map_err(RunError::Failed)?;

@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) struct Patience {
     limit: Duration,
     clock: Option<u64>,
-    /// What it had taken when its clock was last seen to move.
+    /// The CPU time taken when its clock was last seen to move.
     then: Duration,
 }
 

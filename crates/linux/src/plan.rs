@@ -44,7 +44,7 @@ const BRIDGE: &str = "hosts";
 /// Bytes of payload that a full segment over version 4 has, with TCP's time stamps: what an application writes at a time.
 const FULL_PAYLOAD: u32 = 1448;
 
-/// What every host is set to.
+/// The settings of every host.
 const TCP_SETTINGS: [(&str, &str); 4] = [
     ("tcp_rmem", "4096 131072 6291456"),
     ("tcp_wmem", "4096 16384 4194304"),
@@ -451,8 +451,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What hosts agree to when they are asked (`tcp_ecn`): RFC 3168's ECN, and AccECN where a flow asks for it. A kernel
-    /// that has none knows no 4, and would not answer to AccECN either.
+    /// The ECN that hosts agree to when they are asked (`tcp_ecn`): RFC 3168's ECN, and AccECN where a flow asks for
+    /// it. A kernel that has none knows no 4, and would not answer to AccECN either.
     fn ecn_accepted(&self) -> &'static str {
         let asks = |flow: &Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.ecn == EcnMode::AccEcn);
         if self.scenario.flows.iter().any(asks) { "4" } else { "1" }
@@ -625,7 +625,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What an action is in the guest, if it is about a queue.
+    /// An action's commands in the guest, if it is about a queue.
     fn of_queue(
         &self,
         event: usize,
@@ -649,7 +649,7 @@ impl Builder<'_> {
         Some(state.orders(to, action).into_iter().map(line).collect())
     }
 
-    /// What an action is in the guest: namespace and command.
+    /// An action in the guest: namespace and command.
     fn action(&self, event: usize, place: usize, action: &Action) -> Vec<(String, String)> {
         let scenario = self.scenario;
         let tc = &self.programs.tc;

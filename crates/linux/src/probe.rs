@@ -1,4 +1,4 @@
-//! What a kernel has is asked of the kernel: a list kept here would be wrong for the next release, and for every tree with
+//! Asks a kernel for its own features: a list kept here would be wrong for the next release, and for every tree with
 //! something of its user's in it.
 //!
 //! A guest boots in a tenth of a second. Its init (`probe/probe.c`) reads the congestion controls from /proc and tries

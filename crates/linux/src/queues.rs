@@ -112,7 +112,7 @@ impl State {
         }
     }
 
-    /// What brings the queue to a device that has none.
+    /// The orders that bring the queue to a device that has none.
     fn place(&self, device: &str) -> Vec<Order> {
         let leaf = leaf_at(&self.shaper);
         let is_htb = matches!(self.shaper, Shaper::Htb { .. });

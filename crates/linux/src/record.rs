@@ -512,7 +512,7 @@ impl<'a> Writer<'a> {
         self.last_queue.insert(s.queue, whole);
     }
 
-    /// What a policer has dropped and marked, where that has changed. One that was switched off and on again counts from 0: its
+    /// A policer's drops and marks, where those have changed. One that was switched off and on again counts from 0: its
     /// sums go on.
     fn police_row(&mut self, at: u64, policer: usize, now: [u64; 3]) {
         let (gone, last) = &mut self.policed[policer];
@@ -654,7 +654,7 @@ impl<'a> Writer<'a> {
             let clock = |edge: i64| warmup + edge.unsigned_abs();
             for (n, ends) in subject.edges.windows(2).enumerate() {
                 let (from, to) = (clock(ends[0]), clock(ends[1]));
-                // What happens at the origin belongs to the first interval, at any other edge to the one before it.
+                // An event at the origin belongs to the first interval, one at any other edge to the one before it.
                 let inside = |at: u64| at <= to && (at > from || n == 0 && at == from);
                 let mut add =
                     |[queue, class, quantity]: [&str; 3], fixed: u64, times: &[(u64, u64)]| {

@@ -204,7 +204,7 @@ struct Connection {
     received: Received,
 }
 
-/// What of a byte stream has come.
+/// The parts of a byte stream that have come.
 #[derive(Debug, Default)]
 struct Received {
     /// Everything before it has come; nothing has before the first segment.
@@ -314,7 +314,7 @@ fn step_of<T: Clone>(
     step: u64,
     fill: impl Fn(Option<&T>) -> T,
 ) -> &mut T {
-    // What happens at the very end of a step belongs to it.
+    // An event at the very end of a step belongs to it.
     let index = (at.saturating_sub(1) / step) as usize;
     while steps.len() <= index {
         let next = fill(steps.last());
@@ -636,7 +636,7 @@ mod tests {
         }
     }
 
-    /// What these stamps come to.
+    /// The trace that these stamps give.
     fn traced(layout: &Layout, stamps: &[Stamp]) -> Trace {
         let mut trace = Trace::read(&[][..], layout).unwrap();
         for stamp in stamps {
@@ -688,8 +688,9 @@ mod tests {
         assert_eq!(f.ways, [(15 * MS, 15 * MS), (50 * MS, 48 * MS)]);
     }
 
-    /// The queue holds two packets when it goes at 20 ms, is off till 40, is replaced at 60 and holds one. What passes meanwhile
-    /// has no time in it, and what it held was dropped, the last of it too, which nothing overtakes.
+    /// The queue holds two packets when it goes at 20 ms, is off till 40, is replaced at 60 and holds one. Packets that
+    /// pass meanwhile have no time in it, and those that it held were dropped, including the last, which nothing
+    /// overtakes.
     #[test]
     fn a_queue_that_is_off_is_passed_by() {
         let off = vec![vec![(20 * MS, 40 * MS), (60 * MS, 60 * MS)], vec![]];
@@ -711,7 +712,7 @@ mod tests {
         assert_eq!((q.entered, q.steps[0].count), (5, 2));
         assert_eq!(q.sojourns.iter().map(|s| s.nanos / MS).collect::<Vec<_>>(), [8, 5]);
         assert_eq!((f.sent, f.arrived, f.dropped), (6, 3, 3));
-        // What came after the replacement is held at the end, and not dropped.
+        // A packet that came after the replacement is held at the end, and not dropped.
         stamps.push(data(61 * MS, 0, 7, 6000, 2));
         let trace = Trace::read(file(&stamps).as_slice(), &layout).unwrap();
         assert_eq!((trace.flows[0].sent, trace.flows[0].dropped), (7, 3));

@@ -793,7 +793,7 @@ fn a_policer_drops_what_exceeds_its_rate_while_it_is_on() {
         let found = goodput(from, to);
         assert!((found / expected - 1.0).abs() < 0.005, "{from} to {to}: {found} {expected}");
     }
-    // What was not received was dropped by the policer, or is on its way for 10 ms: 6 of the 15 datagrams of that time.
+    // The policer has dropped the missing datagrams, or they are on their way for 10 ms: 6 of the 15 of that time.
     let gone = total(&run, "udp", "datagrams_sent") - total(&run, "udp", "datagrams_received");
     let dropped = total(&run, &path(), "dropped");
     assert!((gone - dropped - 6.0).abs() <= 2.0, "{gone} {dropped}");
@@ -1122,7 +1122,7 @@ fn a_kernel_says_what_it_has() {
     let controls = built_in("CONFIG_TCP_CONG_");
     assert!(controls.len() > 3, "{controls:?}");
     for name in controls.iter().filter(of_all) {
-        // What a module calls itself is not always what its option is called.
+        // A module's name is not always that of its option.
         let name = if name == "hstcp" { "highspeed" } else { name };
         assert!(answer.ccs.iter().any(|own| own == name), "{name}: {:?}", answer.ccs);
     }

@@ -46,7 +46,7 @@ const RATE_MODE_RTT: f64 = 0.002;
 /// After this time with a full window the control starts over.
 const TIMEOUT: Span = Span::from_secs(1);
 
-/// What a sender is made with.
+/// The options of a sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PragueOptions {
     /// The least rate, bits per second.
@@ -61,7 +61,7 @@ pub struct PragueOptions {
     pub budget: f64,
 }
 
-/// What the control is doing.
+/// The state of the control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Init,
@@ -202,7 +202,7 @@ impl Prague {
         fresh.window = f64::from(self.options.max_packet);
         fresh.sent = self.sent.clone();
         fresh.sent.forget();
-        // What was in flight counts as settled: nothing is known of it.
+        // Packets in flight count as settled: nothing is known of them.
         fresh.counts = Counts { received: self.counts.sent - self.counts.lost, ..self.counts };
         fresh.alpha_counts = fresh.counts;
         fresh.alpha_mark = Mark { at: now, sent: self.counts.sent };
@@ -340,7 +340,7 @@ impl MediaControl for Prague {
         let (gone, packets) = if is_same { (gone, packets) } else { (0.0, 0.0) };
         self.leaving = (now, gone + f64::from(bytes), packets + 1.0);
         let (_, gone, packets) = self.leaving;
-        // What leaves later than at the same instant is a burst of its own.
+        // Packets that leave later than at the same instant are a burst of their own.
         let takes = Span::from_secs_f64(gone / self.paced(now));
         self.next_paced = if packets + 1.0 <= self.burst { now } else { now + takes };
     }

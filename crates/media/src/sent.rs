@@ -1,4 +1,4 @@
-//! What a sender knows of the packets that it has sent: which are on their way, and what a report says of them that is new.
+//! A sender's knowledge of its packets: which are on their way, and the news of a report.
 //!
 //! Bytes in flight are those behind the highest number that has been acknowledged, lost or not (§4.1.1 of SCReAMv2's text). A
 //! packet is missing from when a later one is acknowledged. It counts as lost when it has been missing for the reordering
@@ -194,7 +194,7 @@ impl Sent {
         self.acked = number + 1;
     }
 
-    /// What has been missing for too long is lost; what need not be known any more is forgotten.
+    /// Takes packets that have been missing for too long for lost, and forgets those that need not be known any more.
     fn detect(&mut self, now: Time, digest: &mut Digest) {
         let behind = self.acked.saturating_sub(self.first) as usize;
         for packet in self.packets.iter_mut().take(behind) {

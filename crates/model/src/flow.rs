@@ -422,7 +422,7 @@ pub struct Streaming {
     pub buffer: Span,
     /// What must be buffered before playing begins.
     pub start_at: Span,
-    /// What must be buffered before playing goes on after a stall.
+    /// The buffer that is needed before playing goes on after a stall.
     pub resume_at: Span,
     /// How far behind the source a live stream plays (default: not live).
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -440,7 +440,7 @@ pub struct Streaming {
 /// A source that is alternately on and off.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OnOff {
-    /// What it sends while it is on.
+    /// The traffic that it sends while it is on.
     pub over: Pulse,
     /// The (mean) length of an on period. The first begins when the flow starts.
     pub on: Span,

@@ -64,7 +64,7 @@ impl Settings for Options {
 /// Billionths of a bit in a byte: a nanosecond brings exactly the rate of them.
 const BYTE: u128 = 8 * 1_000_000_000;
 
-/// What a flow has left, and since when.
+/// The tokens that a flow has left, and since when.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     tokens: u128,

@@ -15,7 +15,7 @@ use sojourn_qdisc::{Backlog, Dequeued, Packet, QdiscQuirks, Reason, Settings, Tc
 use sojourn_units::{Random, Rate, Time};
 use std::collections::VecDeque;
 
-/// What becomes of a packet that the link has taken.
+/// The fate of a packet that the link has taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It is at the other end at this time, or when the packet before it is, whichever is later.

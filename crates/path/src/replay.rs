@@ -50,7 +50,7 @@ impl ReplayWindow {
                 }
             }
             Some(highest) => {
-                // What leaves the window makes room for what has not been seen.
+                // Numbers that leave the window make room for unseen ones.
                 if number - highest > reach {
                     self.seen.fill(false);
                 } else {

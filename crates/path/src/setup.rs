@@ -1,4 +1,4 @@
-//! What the middleboxes are made from that the model has types for.
+//! The input for the middleboxes that the model has types for.
 
 use crate::element::Verdict;
 use crate::{PathPacket, Selection};

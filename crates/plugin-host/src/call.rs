@@ -13,7 +13,7 @@ use sojourn_units::{Ecn, Random, Time};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What the call has said besides its result.
+/// The complaints of a call besides its result.
 pub(crate) enum Said {
     /// The values do not go together, and why.
     Refused(String),
@@ -78,7 +78,7 @@ impl<'a, P: Packet + 'static> Call<'a, P> {
         Self { host, said: None, random: None, packets: None }
     }
 
-    /// What the plugin is given. Nobody else may refer to the call until it has come back.
+    /// The host pointer for the plugin. Nobody else may refer to the call until it has come back.
     #[inline]
     pub(crate) fn as_host(&mut self) -> *mut abi::Host {
         (&raw mut *self).cast()
@@ -152,7 +152,7 @@ pub(crate) fn unknown(what: &str, handle: u64) -> String {
     format!("it {what} the packet {handle:#x}, which its queue does not hold")
 }
 
-/// Does `work` with the call behind a host. What panics is kept for [`Call::done`].
+/// Does `work` with the call behind a host. A panic is kept for [`Call::done`].
 fn within<P: Packet + 'static, R: Default>(
     host: *mut abi::Host,
     work: impl FnOnce(&mut Call<'_, P>) -> R,

@@ -18,7 +18,7 @@ pub struct Experiment {
     /// Its name.
     #[pyo3(get)]
     name: String,
-    /// What it is about; may be empty.
+    /// Its description; may be empty.
     #[pyo3(get)]
     about: String,
     /// Where it comes from; may be empty.
@@ -29,7 +29,7 @@ pub struct Experiment {
     keep: String,
     /// One a run.
     scenarios: Vec<Scenario>,
-    /// What may not be what was meant.
+    /// Settings that may not be as intended.
     #[pyo3(get)]
     warnings: Vec<Warning>,
 }
@@ -40,7 +40,7 @@ pub struct Experiment {
 pub struct Warning {
     /// What it is.
     message: String,
-    /// What to write if it is not meant.
+    /// The words to write if it is not intended.
     help: Option<String>,
     /// The file, or the option of the command line.
     file: String,

@@ -19,7 +19,7 @@ pub struct WithKernels {
     on_linux: bool,
 }
 
-/// What a kernel has of something, by name.
+/// A kernel's names of some kind.
 type Names = fn(&Kernel) -> &[String];
 
 impl WithKernels {

@@ -1,4 +1,4 @@
-//! What metrics are about: units, names and places, for labels of axes.
+//! The subjects of metrics: units, names and places, for labels of axes.
 
 use crate::errors::word_error;
 use pyo3::prelude::*;

@@ -248,7 +248,7 @@ impl Settings for Config {
 pub struct Cake<P> {
     config: Config,
     profile: QdiscQuirks,
-    /// What the hashes are mixed with: the kernel's boot-time key.
+    /// Mixed into the hashes: the kernel's boot-time key.
     perturbation: u64,
     tins: Box<[Tin<P>; MOST]>,
     /// The tin that had the last turn, for when there is no rate.

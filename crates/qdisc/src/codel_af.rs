@@ -90,7 +90,7 @@ pub const TWIN: Discipline = Discipline {
 
 /// The DSCP of the tight class: the old "minimise delay" (TOS 0x10).
 const TIGHT_DSCP: u8 = 4;
-/// What its parameters are divided by.
+/// The divisor of its parameters.
 const TIGHT_DIVISOR: u64 = 5;
 
 #[derive(Clone, Debug)]
@@ -141,7 +141,7 @@ impl<const CLASSES: usize> Settings for Config<CLASSES> {
     }
 }
 
-/// What a bulk queue holds in one place.
+/// An entry of a bulk queue.
 #[derive(Clone, Copy, Debug)]
 enum Entry<P> {
     Packet(P),
@@ -158,7 +158,7 @@ struct Class<P> {
     active: u32,
     dummies: u32,
     held: Backlog,
-    /// What this class has been served ahead of the other, in packets times flows.
+    /// The service of this class ahead of the other's, in packets times flows.
     deficit: i64,
 }
 

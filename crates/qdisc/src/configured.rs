@@ -1,4 +1,4 @@
-//! What a discipline has besides [`Qdisc`]: words to be made from and changed with.
+//! The part of a discipline besides [`Qdisc`]: construction and changes from words.
 
 use crate::words::{TcError, TcTokens};
 use crate::{AnyQdisc, Context, Discipline, Packet, Qdisc, QdiscQuirks, Telemetry};
@@ -78,7 +78,7 @@ pub(crate) trait Children<P>: Debug + Sync {
     ) -> Result<AnyQdisc<P>, TcError>;
 }
 
-/// What a discipline is built with, besides its words.
+/// The input for building a discipline, besides its words.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BuildContext<'a, P> {

@@ -215,7 +215,7 @@ impl<P: Packet> codel_law::Queue<P> for Head<'_, P> {
 pub struct FqCodel<P> {
     config: Config,
     profile: QdiscQuirks,
-    /// What the hash is mixed with: the kernel's boot-time key.
+    /// Mixed into the hash: the kernel's boot-time key.
     perturbation: u64,
     flows: Vec<Flow<P>>,
     /// Bytes held by each flow, apart so that the search for the greatest stays in few cache lines.

@@ -183,7 +183,7 @@ impl<P> Listed for Flow<P> {
 pub struct FqPie<P> {
     config: Config,
     profile: QdiscQuirks,
-    /// What the hash is mixed with: the kernel's boot-time key.
+    /// Mixed into the hash: the kernel's boot-time key.
     perturbation: u64,
     flows: Vec<Flow<P>>,
     new: FlowList,

@@ -83,7 +83,7 @@ impl Divisor {
 struct Bucket {
     rate: Rate,
     divisor: Divisor,
-    /// What it holds when full, in nanoseconds.
+    /// Its tokens when full, in nanoseconds.
     full: i64,
     tokens: i64,
 }

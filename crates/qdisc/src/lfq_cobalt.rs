@@ -59,7 +59,7 @@ pub const INFO: Discipline = Discipline {
 
 /// The DSCP that is judged by a fifth.
 const TIGHT_DSCP: u8 = 4;
-/// What a flow gets back when its deficit is below zero (`psched_mtu`).
+/// Credit for a flow with a deficit below zero (`psched_mtu`).
 const MTU: i32 = 1514;
 /// The defaults divided by 5, in nanoseconds (docs/sources/sce.md).
 const TIGHT: TwofoldParams = TwofoldParams {

@@ -25,7 +25,7 @@ pub(crate) fn seconds(ticks: Ticks) -> f64 {
     f64::from((ticks << 6) as u32 / 1_000) / 1e6
 }
 
-/// What the controller is set to.
+/// The settings of the controller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Params {
     /// Delay that it aims at.

@@ -13,7 +13,7 @@ pub struct Discipline {
     pub name: &'static str,
     /// What it is, in one sentence.
     pub summary: &'static str,
-    /// What it is modelled on: RFC and section, kernel file and version.
+    /// The source of the model: RFC and section, kernel file and version.
     pub source: &'static str,
     /// Its options, in the order in which they are documented.
     pub options: &'static [OptionSpec],
@@ -150,7 +150,7 @@ pub struct OptionSpec {
     pub others: &'static [&'static str],
     /// The values behind it; none for a switch.
     pub values: &'static [ValueSpec],
-    /// What holds when it is not given.
+    /// The value when it is not given.
     pub preset: DefaultValue,
     /// What it does, in one sentence.
     pub doc: &'static str,
@@ -210,7 +210,7 @@ impl OptionSpec {
     }
 }
 
-/// What holds when an option is not given.
+/// The value of an option that is not given.
 #[derive(Clone, Copy, Debug)]
 pub enum DefaultValue {
     /// This value, in tc's words; for a switch the word itself.

@@ -54,7 +54,7 @@ impl<P, T: Telemetry<P> + ?Sized> Telemetry<P> for &mut T {
     }
 }
 
-/// What every call of a discipline is given besides the time and the packet.
+/// The arguments of every call of a discipline besides the time and the packet.
 #[derive(Debug)]
 pub struct Context<'a, T: ?Sized> {
     /// The discipline's own random stream.

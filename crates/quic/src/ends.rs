@@ -71,7 +71,7 @@ impl fmt::Debug for Side {
 #[derive(Debug)]
 struct Application {
     upload: bool,
-    /// What each stream has to carry.
+    /// The bytes that each stream has to carry.
     plan: Vec<u64>,
     /// Streams with what they still have to carry.
     streams: Vec<(StreamId, u64)>,
@@ -288,7 +288,7 @@ impl Ends {
                 side.send(transmit.size, transmit.segment_size, ecn, out);
             }
         }
-        // What is due already is due now: a program's event loop would fire it at once, and time does not run back.
+        // A timer that is overdue is due now: a program's event loop would fire it at once, and time does not run back.
         let due = connection.poll_timeout().map_or(Time::NEVER, |at| clock.time(at.max(now)));
         side.timer = side.steps.map_or(due, |steps| steps.wake(clock.time(now), due));
         if end == End::Sender && self.watch.touched.get() != self.lost.1 {

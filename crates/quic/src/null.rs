@@ -54,7 +54,7 @@ pub(crate) struct Handshake {
     is_client: bool,
     state: State,
     parameters: Vec<u8>,
-    /// What has come of the peer's messages and is not yet a whole one.
+    /// The bytes of the peer's messages that are not yet a whole one.
     buffer: Vec<u8>,
     /// Messages that have come.
     read: usize,

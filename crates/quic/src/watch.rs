@@ -146,7 +146,7 @@ pub(crate) struct Delivery {
     at: Instant,
     /// When the packet had been sent that was acknowledged last.
     first_sent: Instant,
-    /// What was so when packets were sent that have not been acknowledged, in the order of their sending.
+    /// The state at the departure of packets that have not been acknowledged, in the order of their sending.
     flights: VecDeque<Flight>,
 }
 

@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(d.buckets().collect::<Vec<_>>(), [(255 << 56, u64::MAX, 1)]);
     }
 
-    /// What a distribution takes goes with the times that it has seen.
+    /// A distribution's memory grows with the times that it has seen.
     #[test]
     fn only_pages_that_a_time_came_to_are_there() {
         let mut d = Distribution::new();

@@ -17,7 +17,7 @@ pub fn queue_of<P>(node: &Node<P>) -> Option<&str> {
     }
 }
 
-/// What a port is called in the tables.
+/// The name of a port in the tables.
 pub fn subject(role: &Role) -> String {
     match role {
         Role::Queue { element } => element.clone(),
@@ -74,7 +74,7 @@ impl PortElements {
     }
 }
 
-/// What tc shows for everything that holds packets; `when` is `setup` or `teardown`.
+/// Records tc's output for everything that holds packets; `when` is `setup` or `teardown`.
 pub fn tc<P: PathPacket>(record: &mut Recorder, now: Time, when: &str, topology: &Topology<P>) {
     for node in &topology.nodes {
         if !matches!(node.role, Role::Nic { .. }) {

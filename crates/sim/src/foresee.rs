@@ -57,11 +57,11 @@ const STORED_ROW: f64 = 4.5;
 struct Sharers {
     /// When they are there, s.
     times: Vec<(f64, f64)>,
-    /// What they would send together if each were alone.
+    /// The packets that they would send together if each were alone.
     wanted: f64,
     /// Of that, by [`SPEEDS`].
     kinds: [f64; SPEEDS.len()],
-    /// What they may have out together.
+    /// The packets that they may have out together.
     windows: f64,
     rtt: f64,
 }

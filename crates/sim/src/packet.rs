@@ -493,8 +493,8 @@ impl QdiscPacket for PacketBox {
         }
     }
 
-    /// What goes down comes from one host and goes to another, as in the published testbeds; so with the two ends
-    /// of a tunnel.
+    /// Packets that go down come from one host and go to another, as in the published testbeds; so with the two ends of
+    /// a tunnel.
     fn host_keys(&self) -> (u32, u32) {
         if let Some(covered) = self.0.covered() {
             let near = 2 + 2 * u32::from(covered.outer.tunnel);

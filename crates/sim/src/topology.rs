@@ -19,7 +19,7 @@ pub(crate) type Topology = sojourn_path::Topology<PacketBox>;
 /// What the words of a path may name: disciplines, and elements that hold no packets.
 pub(crate) type PathWords<'a> = (&'a Registry<PacketBox>, &'a Elements);
 
-/// What the ports of a scenario are made from.
+/// The input for the ports of a scenario.
 pub(crate) fn basis<'a>(
     scenario: &'a Scenario,
     (registry, elements): PathWords<'a>,

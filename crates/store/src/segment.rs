@@ -116,7 +116,7 @@ pub struct Place {
 pub struct Entry {
     /// The run's name: its label made safe for file systems, and its digest.
     pub name: String,
-    /// What is asked of a run before its head is read: labels, seed, cell.
+    /// The part of a run that is needed before its head is read: labels, seed, cell.
     pub brief: Brief,
     head: Place,
     pub(super) answers: Place,

@@ -83,7 +83,7 @@ pub struct Data {
     pub tsecr: u32,
 }
 
-/// An acknowledgement without data. What every one says is in its first 20 bytes.
+/// An acknowledgement without data. The fields of every ACK are in its first 20 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Ack {

@@ -49,8 +49,8 @@ pub enum TsoBursts {
     /// buffers ends that the application's data was put into, and the last of a buffer waits for nothing.
     HalfRtt,
     /// From Linux 6.18: waits if the next ACK is expected within half a round trip and within a millisecond ("tcp: fix
-    /// tcp_tso_should_defer() vs large RTT", October 2025). What else has changed since 5.15 goes with it: bursts are
-    /// larger on paths below 16 ms (5.18), and reach into the next buffer (6.10).
+    /// tcp_tso_should_defer() vs large RTT", October 2025). The other changes since 5.15 go with it: bursts are larger
+    /// on paths below 16 ms (5.18), and reach into the next buffer (6.10).
     Millisecond,
 }
 

@@ -239,7 +239,7 @@ impl Session {
     }
 }
 
-/// What of a run there is not here: where, why, and what would be right.
+/// A part of a run that is not here: where, why, and what would be right.
 fn refusal(own: &Unsupported) -> Value {
     json!({ "message": own.to_string(), "help": own.help })
 }

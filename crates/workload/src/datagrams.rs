@@ -29,7 +29,7 @@ pub enum Datagrams {
 }
 
 impl Datagrams {
-    /// What the traffic of a flow is when it starts at `start`; nothing if it is no stream of datagrams.
+    /// The traffic of a flow that starts at `start`; nothing if it is no stream of datagrams.
     pub fn of(traffic: &Traffic, start: Time) -> Option<Self> {
         Some(match traffic {
             Traffic::Udp(udp) => Self::Constant(ConstantRate::new(start, *udp)),

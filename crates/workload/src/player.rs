@@ -18,7 +18,7 @@ const LOOK_EVERY: Span = Span::from_secs(1);
 /// A live stream that is this far behind its delay skips the segments in between.
 const TOO_LATE: Span = Span::from_secs(10);
 
-/// What a stream is doing, for the viewer.
+/// The activity of a stream, for the viewer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Playing {
     /// Nothing has been played yet.
@@ -499,7 +499,7 @@ mod tests {
         let player = play(live(), 80, |t| if (10.0..40.0).contains(&t) { 0.0 } else { 100.0 });
         let numbers: Vec<u64> = player.arrived.iter().map(|a| a.number).collect();
         let gap = numbers.windows(2).find(|w| w[1] != w[0] + 1).unwrap();
-        // What was under way comes at 40 s; the next is the one that a viewer 12 s behind sees then.
+        // The segment under way comes at 40 s; the next is the one that a viewer 12 s behind sees then.
         assert_eq!(gap, [5, 10]);
         assert!(numbers.is_sorted());
     }

@@ -19,7 +19,7 @@ pub(super) enum Fate {
     Unseen,
 }
 
-/// What became of each packet that is seen left and right of a queue.
+/// The fate of each packet that is seen left and right of a queue.
 pub(super) fn told(left: &[Seen], right: &[Seen]) -> [Vec<Option<Fate>>; 2] {
     let mut fates = [vec![None; left.len()], vec![None; right.len()]];
     let ways = Ways::of(left, right);

@@ -48,7 +48,7 @@ fn a_packet_is_known_again_on_the_other_side() {
     assert_eq!(said(&l[4], Point::Left(hop())), ["not seen to leave bottleneck down"]);
 }
 
-/// What does not wait is seen at both sides at one time: that 5 goes up is known by 6.
+/// A packet that does not wait is seen at both sides at one time: 6 shows that 5 goes up.
 #[test]
 fn what_does_not_wait_goes_the_way_of_its_senders_others() {
     let left = [seen(1, 5, 0), seen(4, 6, 0)];

@@ -66,7 +66,7 @@ pub struct Switches {
     pub competing: bool,
 }
 
-/// What a sender is made with.
+/// The options of a sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
     /// ECN.

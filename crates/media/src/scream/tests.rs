@@ -82,7 +82,7 @@ const PATH: Path = Path {
     silence: (0.0, 0.0),
 };
 
-/// What a call over a path has seen, once a frame from `from` seconds on: targets, and the queue's delays of packets.
+/// Measurements of a call over a path, once a frame from `from` seconds on: targets, and the queue's delays of packets.
 struct Seen {
     targets: Vec<f64>,
     delays: Vec<f64>,

@@ -15,7 +15,7 @@ use super::constants::{
 };
 use sojourn_units::Time;
 
-/// What the window is updated from: the state of everything else when a report has been read.
+/// The input of the window's update: the state of everything else when a report has been read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inputs {
     pub(super) now: Time,
@@ -41,14 +41,14 @@ pub(super) struct Inputs {
     pub(super) acked_bitrate: Option<f64>,
 }
 
-/// What has been seen of congestion since the window was last reduced.
+/// The signs of congestion since the window was last reduced.
 #[derive(Clone, Copy, Default, Debug)]
 struct Seen {
     lost: bool,
     marked: bool,
 }
 
-/// What the window is reduced for.
+/// The reason of a reduction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Event {
     Loss,
@@ -144,7 +144,7 @@ impl Window {
         self.grow(scl, inputs);
     }
 
-    /// What the window is to be reduced for now.
+    /// The reason for which the window is to be reduced now.
     fn event(&self, inputs: &Inputs) -> Option<Event> {
         let (avg, half) = (inputs.qdelay_avg, inputs.qdelay_target / 2.0);
         if since(inputs.now, self.reacted) < VIRTUAL_RTT.min(inputs.s_rtt) {

@@ -1,11 +1,11 @@
-//! What a topology is built from, and what the scenario says of an element over the whole run.
+//! The input for a topology, and the scenario's settings of an element over the whole run.
 
 use crate::Elements;
 use core::fmt;
 use sojourn_model::{Action, Element, Kind, Scenario, Side};
 use sojourn_qdisc::{QdiscQuirks, Registry};
 
-/// What ports are made from, at the beginning and when an event puts another in their place.
+/// The input for ports, at the beginning and when an event puts another in their place.
 pub struct Basis<'a, P> {
     /// A checked scenario ([`Scenario::check`]).
     pub scenario: &'a Scenario,

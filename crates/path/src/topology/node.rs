@@ -4,7 +4,7 @@ use crate::Port;
 use core::fmt;
 use sojourn_qdisc::netem;
 
-/// What a port is to the scenario.
+/// The role of a port in the scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Role {
     /// A delay: of all flows that have none of their own, or of one flow.
@@ -49,7 +49,7 @@ pub struct Node<P> {
     pub own: bool,
     /// Whether a packet that comes later may leave earlier, so that each arrival asks again when to poll.
     pub reorders: bool,
-    /// What a netem is set to, for changes of its delay alone.
+    /// The settings of a netem, for changes of its delay alone.
     pub netem: Option<netem::Parameters>,
 }
 

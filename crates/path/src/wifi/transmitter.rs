@@ -100,7 +100,7 @@ pub struct Transmitter<P> {
     done: VecDeque<(Time, Fate, Sojourn, P)>,
     line: Serializer,
     line_free: Time,
-    /// What exchanges have settled since somebody asked, and when their replies came.
+    /// The packets that exchanges have settled since the last question, and when their replies came.
     settled: Vec<(Time, Option<SkbCharge>)>,
     /// When its turn may be.
     turn: Time,

@@ -86,7 +86,7 @@ impl<P: OwnedPacket> PythonQdisc<P> {
         self.class.fault(Wrong::of(py, error, &self.class.file.path))
     }
 
-    /// What the class has done that it may not do.
+    /// The error for a forbidden action of the class.
     fn fault(&self, py: Python<'_>, method: &str, what: &str, help: &str) -> Fault {
         let place = || -> PyResult<String> {
             let written = self.class.class.bind(py).getattr(method)?;

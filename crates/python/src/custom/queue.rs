@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 use sojourn_qdisc::Packet as Queued;
 use sojourn_units::Random;
 
-/// What a discipline has done to a packet.
+/// An action of a discipline on a packet.
 pub enum Action {
     /// Set its ECN field to CE.
     Mark,

@@ -100,7 +100,7 @@ impl Pace {
     }
 }
 
-/// What a netem is set to: `delay 10ms 2ms loss 1% limit 1000`.
+/// The settings of a netem: `delay 10ms 2ms loss 1% limit 1000`.
 ///
 /// ```
 /// use sojourn_qdisc::{QdiscQuirks, netem::Parameters};

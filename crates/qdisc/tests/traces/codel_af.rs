@@ -281,7 +281,7 @@ struct Plan {
     above: bool,
 }
 
-/// What crossing the target does to a wait that was not over.
+/// The effect of crossing the target on a wait that was not over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Anew,

@@ -370,7 +370,7 @@ fn tc_derives_the_controller_from_the_rtt() {
     assert!(text.contains("target 16.7ms tupdate 16.7ms alpha 0.160156 beta 2.996094"), "{text}");
     let b = Bench::new("dualpi2 typical_rtt 15ms max_rtt 100ms");
     assert!(b.any.describe().contains("target 15ms tupdate 15ms alpha 0.144531 beta 2.996094"));
-    // What tc prints of the defaults is not what was set: 41/256 and 819/256.
+    // tc does not print the defaults as they were set: 41/256 and 819/256.
     assert!(Bench::new("dualpi2").any.describe().contains("alpha 0.156250 beta 3.195312"));
 }
 

@@ -142,7 +142,7 @@ fn try_grammar(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What went in and has not come out, and what came out.
+/// The packets that went in and have not come out, and those that came out.
 struct Run {
     any: AnyQdisc<Pkt>,
     words: String,

@@ -58,7 +58,7 @@ fn a_delay_lowered_at_run_time_reorders() {
     assert_eq!(b.backlog().bytes, 0);
 }
 
-/// What tc does not name in a change goes back to its default: one structure is handed over whole.
+/// Options that tc does not name in a change go back to their defaults: one structure is handed over whole.
 #[test]
 fn a_change_without_limit_takes_the_default_limit() {
     let mut b = Bench::new("netem delay 20ms limit 1");

@@ -1,5 +1,5 @@
-//! What must hold of every discipline whatever is done to it. The list comes from `disciplines()`: one that is
-//! added without examples in its table fails here.
+//! Properties of every discipline, whatever is done to it. The list comes from `disciplines()`: one that is added
+//! without examples in its table fails here.
 
 use crate::bench::{Bench, Pkt, pkt};
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn keeps_order(words: &str) -> bool {
     !changes_tins && !words.contains("netem")
 }
 
-/// What order is kept within: a flow, or in a dual queue its packets of one class.
+/// The packets among which order is kept: a flow, or in a dual queue its packets of one class.
 fn lane(words: &str, packet: &Pkt) -> u64 {
     let is_scalable = match packet.ecn {
         Ecn::Ect1 | Ecn::Ce => true,
@@ -60,7 +60,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What went in and has not come out.
+/// The packets that went in and have not come out.
 #[derive(Default)]
 struct Ledger {
     inside: HashMap<u64, Pkt>,

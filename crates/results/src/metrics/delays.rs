@@ -140,7 +140,7 @@ pub(super) fn distribution(
     let Some(quantity) = of.histogram() else { return Ok(Vec::new()) };
     let (subject, at) = (names.first().copied().unwrap_or(""), names.get(1).copied());
     let is_queue = frame.run.scenario.is_queue(subject);
-    // What a whole run has in a table of its own.
+    // Quantities of a whole run, in a table of their own.
     let varies = matches!(of, Of::Quantity(q) if q.table == Place::DelayVariation);
     let is_whole = *window == WindowSpec::Whole;
     if is_whole && at.is_none() && !varies {
@@ -151,7 +151,7 @@ pub(super) fn distribution(
     }
     if frame.run.table(schema::DELAYS.name).is_none() {
         if frame.run.table(schema::HISTOGRAMS.name).is_none() {
-            // What was imported has neither.
+            // Imported results have neither.
             return Ok(Vec::new());
         }
         return Err(Fault::not_recorded(

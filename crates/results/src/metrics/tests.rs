@@ -466,7 +466,7 @@ fn the_window_is_the_steady_one_or_the_last_third() {
     s.duration = Span::from_secs(5);
     let short = bounds(&s);
     assert!((short.to - 9.5).abs() < 1e-9 && (short.length() - 5.0 / 3.0).abs() < 1e-9);
-    // What ends before so much has passed is looked at as a whole, and not before the run began.
+    // A run that ends before that time is looked at as a whole, and not before its beginning.
     s.duration = Span::from_secs(60);
     assert_eq!(bounds(&s), Bounds { from: 0.0, to: 10.0 });
     s.duration = Span::from_secs(9);
@@ -749,7 +749,7 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
     let frame = Frame::new(&run);
     for (text, message) in [
         ("mean(rtt, b) during early", "mean(rtt, b): there is no sample in the window"),
-        // What the engine does not tell is not nothing.
+        // A quantity that the engine does not report is not zero.
         ("cwnd_limited(b)", "cwnd_limited(b): there is no sample in the window"),
         ("rwnd_limited(b) during early", "rwnd_limited(b): there is no sample in the window"),
         ("goodput(nobody)", "goodput(nobody): there is no flow called \"nobody\""),

@@ -21,7 +21,7 @@ use sojourn_transport::{HostNic, LimitedTimes};
 use sojourn_units::{Random, Time};
 use std::sync::Arc;
 
-/// What the connections of a flow have in common.
+/// The settings that the connections of a flow have in common.
 #[derive(Debug)]
 pub(crate) struct Template {
     tcp: Tcp,
@@ -42,7 +42,7 @@ impl Template {
         seed: u64,
         name: &str,
     ) -> Self {
-        // What is sent comes from the application.
+        // The application provides the data.
         let tcp = Tcp { bytes: Some(0), app_rate: None, ..tcp.clone() };
         Self {
             tcp,
@@ -130,7 +130,7 @@ impl Connection {
         self.requests.sender.is_finished() && self.answers.sender.is_finished()
     }
 
-    /// What was written and has not left is given up, both ways.
+    /// Discards written data that has not left, both ways.
     pub fn stop(&mut self, now: Time) {
         self.requests.sender.stop(now);
         self.answers.sender.stop(now);

@@ -1,4 +1,4 @@
-//! What every application is asked.
+//! The interface of every application.
 //!
 //! The simulation tells an application of the packets that reach either of its hosts and of the times that it asked for;
 //! it sends through [`HostTx`]. The recorder asks for what it has measured: a [`Record`] at each step, a [`FlowReport`]

@@ -530,7 +530,7 @@ impl App for Media {
         self.encoder = Some(Encoder::new(tx.now(), self.options.encoder));
     }
 
-    /// What waits is not sent any more.
+    /// Waiting packets are not sent any more.
     fn stop(&mut self, _now: Time) {
         self.encoder = None;
         self.queue.clear();

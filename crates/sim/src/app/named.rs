@@ -9,7 +9,7 @@ use super::interface::App;
 use sojourn_qdisc::{QdiscQuirks, Settings, TcError, TcTokens};
 use sojourn_units::Random;
 
-/// What an application is made with, besides its options.
+/// The input for an application, besides its options.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AppSetup {

@@ -67,7 +67,7 @@ impl Quic {
         });
     }
 
-    /// What is known of the sender goes to the records.
+    /// Records the sender's measurements.
     fn note(&mut self, tx: &mut HostTx<'_>) {
         let measured = self.connection.measured();
         if measured.samples != self.noted {

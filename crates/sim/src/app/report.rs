@@ -56,7 +56,7 @@ pub struct FlowReport {
     pub totals: Vec<(&'static str, f64)>,
 }
 
-/// What the delays are that an application measures.
+/// The meaning of the delays that an application measures.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum DelayKind {
     /// Round trips.

@@ -1,4 +1,4 @@
-//! What an application is made from.
+//! The input for an application.
 
 use crate::packet::Owner;
 use sojourn_model::Flow;

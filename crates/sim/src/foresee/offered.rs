@@ -1,4 +1,4 @@
-//! What a flow would send if nothing were in its way.
+//! The traffic of a flow if nothing were in its way.
 
 use super::ways::FRAME;
 use sojourn_model::{Flow, Pulse, Quic, ReceiveWindow, ShortFlows, TcWords, Tcp, Traffic, Udp};
@@ -12,14 +12,14 @@ const SEGMENT: f64 = 1448.0;
 const HEADERS: f64 = 42.0;
 /// UDP payload of a full QUIC packet, bytes: the result of the implementations' search for the path's MTU.
 const QUIC_DATAGRAM: f64 = 1452.0;
-/// What of it is a stream's, bytes.
+/// The part of it that is a stream's, bytes.
 const QUIC_PAYLOAD: f64 = 1418.0;
 /// The receive window of a stream by the implementations' defaults, bytes.
 const QUIC_WINDOW: f64 = 1_250_000.0;
 /// Round trips are not shorter than what the hosts take, s.
 const LEAST_RTT: f64 = 1e-4;
 
-/// What a flow sends while it is on, as if nobody else were there.
+/// The traffic of a flow while it is on, as if nobody else were there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Offered {
     /// Data packets a second.

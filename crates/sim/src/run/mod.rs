@@ -235,7 +235,7 @@ impl Simulation {
     /// # Errors
     /// As there.
     pub fn advance(&mut self, until: Time, events: u64) -> Result<bool, RunError> {
-        // What happens exactly at the end still belongs to the run.
+        // Events exactly at the end still belong to the run.
         let until = until.min(self.end);
         for _ in 0..events {
             let (at, slot) = self.network.agenda.next();

@@ -140,7 +140,7 @@ fn irtt_tells_both_ways_apart() {
         assert!(most > 0.0 && most <= JITTER, "{most}");
     }
     assert_eq!(value(&answered, "loss_rate(app) over all"), 0.0);
-    // What is still on its way at the end is late, not lost: those of the last 20 ms.
+    // Datagrams still on their way at the end are late, not lost: those of the last 20 ms.
     let t = table(&answered, "pings");
     let late = (0..t.len()).filter(|&i| t.text("lost").get(i) == "late").count();
     assert!((1..=3).contains(&late), "{late}");

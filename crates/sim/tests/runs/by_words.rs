@@ -174,7 +174,7 @@ fn a_link_from_outside_loses_and_delays() {
         of("dropped"),
         of("entered")
     );
-    // What is on the way counts as held: 20 Mbit/s for 7 ms are 12 packets less a third that is lost.
+    // Packets on the way count as held: 20 Mbit/s for 7 ms are 12 packets less a third that is lost.
     let held = of("entered") - of("dropped") - of("left");
     assert!((6.0..=9.0).contains(&held), "{held}");
     // The simulator without it refuses the scenario, which may come from a file.

@@ -56,8 +56,8 @@ fn groups(departures: &[f64]) -> Vec<(f64, usize)> {
     groups
 }
 
-/// The handshake takes one round trip. What leaves in the next is the initial window, twice that in the one after it (RFC
-/// 6928, RFC 5681 §3.1). Not more than 20 here, for the receiver's first window is some 45 segments.
+/// The handshake takes one round trip. The next one carries the initial window, the one after it twice that (RFC 6928,
+/// RFC 5681 §3.1). Not more than 20 here, for the receiver's first window is some 45 segments.
 #[test]
 fn initial_window() {
     for stack in ["linux-7.3", "linux-5.10", "linux-5.4", "sce-2020-03"] {

@@ -142,8 +142,8 @@ fn an_applications_connection_has_a_small_queue_too() {
     assert!(longest(false) > 10.0);
 }
 
-/// What the account was charged with comes back whatever becomes of the packets: a device that drops nearly everything does
-/// not stop its sender for good.
+/// Charges on the account come back whatever the fate of the packets: a device that drops nearly everything does not
+/// stop its sender for good.
 #[test]
 fn a_device_that_drops_gives_back_too() {
     let device = "host_nic = true\n\

@@ -50,8 +50,8 @@ fn two_round_trips_pass_before_the_flow_begins() {
     assert!(start < jitter("linux-5.4"));
 }
 
-/// What this is for: ten seconds on, CUBIC has filled a queue of 1000 packets nearly to the brim, and each round trip
-/// takes what a ping of the time says.
+/// The reason for this: ten seconds on, CUBIC has filled a queue of 1000 packets nearly to the brim, and each round
+/// trip takes as long as a ping of that time.
 #[test]
 fn a_newcomer_waits_twice_for_a_full_queue() {
     let mut s = two(NETPERFS, "pfifo limit 1000", Span::from_secs(10));

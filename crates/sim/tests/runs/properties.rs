@@ -114,7 +114,7 @@ pub(crate) fn time_never_runs_back(scenario: &Scenario, run: &Run) {
         let times = t.f64("t_s");
         let in_range = |x: &f64| (-scenario.warmup.as_secs_f64()..=end).contains(x);
         assert!(times.iter().all(in_range), "{}: within the run", t.schema().name);
-        // What the flows keep themselves is flow by flow.
+        // Tables that the flows keep themselves are flow by flow.
         if matches!(t.schema().name, "pings" | "completions" | "segments" | "playback") {
             for flow in &scenario.flows {
                 let rows: Vec<f64> = rows_of(t, &flow.name).map(|i| times[i]).collect();

@@ -44,7 +44,7 @@ fn alone(d: &Dumbbell, quic: Quic) -> Scenario {
 /// header takes 1 + 8, a packet number 2 to 4, a frame of a stream up to 10, the tag 16.
 const FULL: f64 = (1452 - 39) as f64 / (1452 + 42) as f64;
 
-/// What is sent has arrived, was dropped, or is in a queue.
+/// Every packet that was sent has arrived, was dropped, or is in a queue.
 fn balances(run: &Run, flow: &str) {
     let of = |name| total(run, flow, name);
     let under_way = of("packets_sent") - of("packets_arrived") - of("packets_dropped");
@@ -278,7 +278,7 @@ fn the_books_of_two_flows_balance() {
     }
 }
 
-/// What a scenario that was read from a file names and nobody has.
+/// Names in a scenario that was read from a file and that nobody has.
 #[test]
 fn what_a_stack_does_not_have_is_refused() {
     let d = dumbbell(20, 20, "pfifo", 1);

@@ -41,7 +41,7 @@ pub struct Cubic {
     pub(super) epoch: Option<u32>,
     /// Segments ACKed in the epoch, times `unit`, that the Reno-friendly estimate has not taken yet.
     pub(super) acked: i64,
-    /// What a segment counts for in `acked`.
+    /// The value of a segment in `acked`.
     pub(super) unit: i64,
     pub(super) friendly_cwnd: u32,
     /// Whether the lowest RTT is known in whole milliseconds only, as up to Linux 5.5.

@@ -81,7 +81,7 @@ impl Delays {
         self.minutes.iter().copied().min().filter(|&us| us != u32::MAX)
     }
 
-    /// What the current round trip is above the lowest; nothing before the first.
+    /// The excess of the current round trip over the lowest; nothing before the first.
     fn queue(&self) -> u32 {
         let current = self.last.iter().copied().min().filter(|&us| us != u32::MAX);
         current.unwrap_or(0).saturating_sub(self.base().unwrap_or(0))
@@ -111,7 +111,7 @@ enum Phase {
 pub struct LedbatPlusPlus {
     delays: Delays,
     phase: Phase,
-    /// What the window has beyond whole segments, in parts of [`ONE`].
+    /// The part of the window beyond whole segments, in parts of [`ONE`].
     fraction: u64,
     /// The round trip ends when this is acknowledged.
     round_end: Seq,

@@ -34,7 +34,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// What a segment of window counts for, bytes.
+    /// The value of a segment of window, bytes.
     pub(super) fn unit(self, view: &View) -> i64 {
         i64::from(match self.senders {
             SceSenders::Published => UNMEASURED_MSS,
@@ -105,7 +105,7 @@ impl<R: Response> Linear<R> {
         control.ssthresh.max(self.loss_cwnd / 2).max(MIN_CWND)
     }
 
-    /// What has been counted becomes segments of window.
+    /// Turns the counts into segments of window.
     fn apply(&mut self, control: &mut Control, window: i64) {
         while self.count <= -window {
             self.count += window;

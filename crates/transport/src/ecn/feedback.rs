@@ -3,7 +3,7 @@
 use super::accurate::Decoder;
 use super::{Agreed, Flags};
 
-/// What the sender has read, and what it owes the peer.
+/// The marks that the sender has read, and its debt to the peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EcnFeedback {
     decoder: Decoder,

@@ -41,7 +41,7 @@ pub enum Request {
     AccEcn,
 }
 
-/// What the two ends have agreed on.
+/// The agreement of the two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Agreed {
     /// No ECN: every packet is Not-ECT.

@@ -375,7 +375,7 @@ impl Receiver {
 
     /// Puts a range at the head of those to report.
     fn report(&mut self, range: Block) {
-        // Mostly a hole is being waited for: the block reported last has grown by the segment that came. What could be
+        // Mostly a hole is being waited for: the block reported last has grown by the segment that came. Any block
         // inside it now was inside it before.
         let latest = &mut self.recent[0];
         if self.recent_len > 0

@@ -330,9 +330,9 @@ fn the_echo_is_of_the_oldest_segment_not_acknowledged() {
     assert_eq!((ack.ack, ack.tsecr), (20, 80));
 }
 
-/// What lies wholly below the last acknowledgement is refused before its timestamp is looked at (RFC 7323 §5.3, R2 and R3;
-/// `tcp_sequence` before `tcp_replace_ts_recent`): a sender that lost an ACK reads the whole time since the copy that
-/// arrived first as its round trip. The segment that the acknowledgement ends with touches it, and is within.
+/// A segment wholly below the last acknowledgement is refused before its timestamp is looked at (RFC 7323 §5.3, R2 and
+/// R3; `tcp_sequence` before `tcp_replace_ts_recent`): a sender that lost an ACK reads the whole time since the copy
+/// that arrived first as its round trip. The segment that the acknowledgement ends with touches it, and is within.
 #[test]
 fn the_echo_is_never_of_a_copy_below_the_acknowledgement() {
     let mut t = Script::settled(&LINUX_7_3, false);
@@ -441,7 +441,7 @@ fn segments_of_a_group_after_a_lone_one_stop_at_half() {
     assert_eq!(most(false, false), 3_981_312);
 }
 
-/// What is offered is never taken back, whatever waits out of order.
+/// An offer is never taken back, whatever waits out of order.
 #[test]
 fn an_offer_is_kept() {
     let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_7_3, false);
@@ -478,8 +478,8 @@ fn accecn_takes_room_on_acks() {
     }
 }
 
-/// What has come since the last option decides what the next one has to have: with three blocks to tell of, ECT(1) and CE take
-/// the place of the third, ECT(0) has none; and where nothing is new the option is in SACK's padding.
+/// The arrivals since the last option decide which fields the next one needs: with three blocks to tell of, ECT(1) and
+/// CE take the place of the third, ECT(0) has none; and where nothing is new the option is in SACK's padding.
 #[test]
 fn accecn_takes_a_sack_block() {
     for (ecn, blocks, length) in [(Ecn::Ect1, 2, 80), (Ecn::Ce, 2, 80), (Ecn::Ect0, 3, 80)] {

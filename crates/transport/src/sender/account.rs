@@ -45,7 +45,7 @@ pub(super) enum Kind {
     Unwoken(Unwoken),
 }
 
-/// What an attempt to send has put on its way.
+/// The packets that an attempt to send has put on their way.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Unwoken {
     /// When.

@@ -35,7 +35,7 @@ impl Sender {
         self.limits.set(self.tcb.view.now, limit);
     }
 
-    /// What limits a sender that has sent all that is written.
+    /// The limit of a sender that has sent all written data.
     fn limit_without_data(&self, sent: u32) -> Limit {
         let (view, control) = (&self.tcb.view, &self.tcb.control);
         let asleep = self.data.send_buffer.as_ref().is_some_and(|buffer| buffer.is_asleep());

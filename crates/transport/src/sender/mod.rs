@@ -167,7 +167,7 @@ pub struct Sender {
     tsq: Option<SmallQueue>,
     /// The bound on growth, where it is the draft's and not Linux's.
     limited_increase: Option<LimitedIncrease>,
-    /// What the control has said of itself when the connection began.
+    /// The control's own statements when the connection began.
     has_cong_control: bool,
     cc: AnyCongestionControl,
     handshake: HandshakeState,

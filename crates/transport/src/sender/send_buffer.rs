@@ -51,7 +51,7 @@ pub(super) struct SendBuffer {
     pub(super) end: Seq,
     /// Bytes that it has written of the next.
     pub(super) odd: u64,
-    /// What is left of the write that it is at.
+    /// The bytes left of the current write.
     pub(super) left: u64,
     /// Whether something of that write has been taken.
     pub(super) copied: bool,
@@ -88,7 +88,7 @@ impl SendBuffer {
         self.sent.push_back(nxt);
     }
 
-    /// What is acknowledged is freed.
+    /// Frees acknowledged data.
     pub(super) fn acknowledged(&mut self, una: Seq) {
         while self.sent.front().is_some_and(|&end| !before(una, end)) {
             self.sent.pop_front();

@@ -39,7 +39,7 @@ use super::output::Push;
 use crate::segment::{Data, Output, Seq, before};
 use sojourn_units::Time;
 
-/// What a segment counts that was cut from a burst, which copies it (`skb_segment`, scatter and gather off like all
+/// The count of a segment that was cut from a burst, which copies it (`skb_segment`, scatter and gather off like all
 /// offloads): 2048 bytes from the allocator, for payload, room for headers and `skb_shared_info`, and `sk_buff`.
 ///
 /// That it is not 4096 says that the kernel gives headers no more than 280 (`MAX_TCP_HEADER`: 272 where it knows wireless
@@ -57,7 +57,7 @@ const BUFFERS: u64 = 2;
 const MOST: u64 = 1 << 20;
 
 impl Sender {
-    /// What a segment counts on its socket's account when it leaves its host, bytes (`truesize`).
+    /// The bytes that a segment counts on its socket's account when it leaves its host (`truesize`).
     pub fn account_of(data: &Data) -> u64 {
         if data.gso_segment { PER_GSO_SEGMENT } else { OVERHEAD + u64::from(data.len) }
     }

@@ -1343,7 +1343,7 @@ fn a_small_queue_lets_two_groups_go() {
     assert!(t.sender.tcb.view.cwnd_limited);
 }
 
-/// What is sent again may have twice as much on its way: 1 + 4 · 2728 B are one more than twice two segments.
+/// Retransmissions may have twice as much on their way: 1 + 4 · 2728 B are one more than twice two segments.
 #[test]
 fn a_small_queue_lets_four_retransmissions_go() {
     let mut t = in_bursts(LINUX_5_4, 10);

@@ -3,7 +3,7 @@
 use crate::stack::TcpQuirks;
 use sojourn_units::{CoarseClock, Span, Time};
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Repeat the SYN.

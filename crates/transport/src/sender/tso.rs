@@ -72,7 +72,7 @@ impl Sender {
         self.tcb.control.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
     }
 
-    /// What is left of the buffer that is sent from.
+    /// The segments left of the buffer that is sent from.
     fn buffer(&self, quota: u32) -> u32 {
         match self.quirks.tso_bursts {
             // Newer kernels fill it up.

@@ -6,7 +6,8 @@ use super::send_buffer::SendBuffer;
 use crate::cc::CongestionControl;
 use crate::segment::{Output, Seq, before};
 
-/// What a segment counts in the limit: payload and headers, 2052 bytes, rounded up to a power of two, and `sk_buff`.
+/// The bytes that a segment counts in the limit: payload and headers, 2052 bytes, rounded up to a power of two, and
+/// `sk_buff`.
 const PER_SEGMENT: u64 = 4096 + 256;
 /// The least window that it is for (`TCP_INIT_CWND`).
 const LEAST_WINDOW: u32 = 10;
@@ -30,7 +31,7 @@ impl Sender {
         before(self.tcb.view.nxt, self.ready_end())
     }
 
-    /// What the application still has to write.
+    /// The bytes that the application still has to write.
     fn unwritten(&self, buffer: &SendBuffer) -> u64 {
         match self.data.end.wrapping_sub(buffer.end) {
             0 => 0,

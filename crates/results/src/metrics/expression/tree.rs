@@ -1,4 +1,4 @@
-//! What an expression is made of.
+//! The parts of an expression.
 
 use crate::metrics::functions::{Function, Looks};
 use crate::metrics::series::Of;

@@ -127,8 +127,8 @@ fn the_loss_rule_by_version() {
     }
 }
 
-/// What an undo does to what is carried: of a window of 200 a loss takes 100, and taking it back takes 100 more instead of
-/// giving them. ACKs of two bring 2/W each meanwhile, so one packet an ACK goes until 2·ln(200/W) = W: at 6.8.
+/// The effect of an undo on the carry: of a window of 200 a loss takes 100, and taking it back takes 100 more instead
+/// of giving them. ACKs of two bring 2/W each meanwhile, so one packet an ACK goes until 2·ln(200/W) = W: at 6.8.
 #[test]
 fn a_false_loss_takes_the_whole_window() {
     let (mut p, mut t) = established(Version::April2020Fixed, 200);

@@ -111,7 +111,7 @@ fn cubic_answers_to_a_timeout() {
     assert_eq!((t.cwnd(), t.ssthresh()), (7, 7));
 }
 
-/// What is taken back is the window and the threshold; the plateau, which CUBIC alone knows of, stays. By the duplicate's
+/// An undo restores the window and the threshold; the plateau, which CUBIC alone knows of, stays. By the duplicate's
 /// report, and by the timestamp after a timeout.
 #[test]
 fn cubics_reductions_are_taken_back() {

@@ -133,7 +133,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// What was lost was not: nor was the pipe full, nor is there a policer. The window comes back with the state.
+    /// The losses were none: nor was the pipe full, nor is there a policer. The window comes back with the state.
     fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
         self.full_bw = 0;
         self.full_bw_rounds = 0;

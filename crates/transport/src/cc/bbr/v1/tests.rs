@@ -169,7 +169,7 @@ fn drain_ends_at_the_product() {
     assert_eq!((b.bbr.mode, b.bbr.cwnd_gain), (Mode::ProbeBw, 512));
     assert_eq!(b.bbr.phase_began, b.tcb.view.now);
     assert_ne!(b.bbr.phase, 1);
-    // What will have arrived when the next burst leaves does not count: 62 packets in 20 ms are 3 in a millisecond.
+    // Packets that arrive before the next burst leaves do not count: 62 packets in 20 ms are 3 in a millisecond.
     let mut b = draining();
     b.wait = Span::from_millis(1);
     b.in_flight(71);
@@ -202,7 +202,7 @@ fn cycling(phase: u32) -> Bed {
     let mut b = draining();
     b.in_flight(60);
     b.ack(2);
-    // What an earlier mode has queued is gone, and the pace is the phase's.
+    // The queue of an earlier mode is gone, and the pace is the phase's.
     b.bbr.phase = phase;
     b.bbr.phase_began = b.tcb.view.delivered_at;
     b.bbr.choose_gains();

@@ -127,7 +127,7 @@ impl<V: Version> Model<V> {
         self.with_bursts(view, control, self.bdp(bw, gain))
     }
 
-    /// What is aimed at when nothing is probed: what fills the path, if the window admits it.
+    /// The target when nothing is probed: enough to fill the path, if the window admits it.
     pub(super) fn target_inflight(&self, view: &View, control: &Control) -> u32 {
         let target = if V::RULES.counts_at_departure {
             self.inflight(view, control, self.bw(), UNIT)

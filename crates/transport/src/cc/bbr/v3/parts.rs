@@ -79,7 +79,7 @@ impl StartupLosses {
     }
 }
 
-/// What the feedback of a probe that is coming in stands for.
+/// The meaning of the feedback of a probe that is coming in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum AckPhase {
     /// No probe's.

@@ -776,7 +776,7 @@ fn heaps_of_acks() {
         assert_eq!(b.bbr.extra_acked(), 40);
         b.later(10_001).ack(51);
         assert_eq!(b.bbr.extra_acked(), 60);
-        // What was expected has caught up: a new epoch.
+        // The expected number has caught up: a new epoch.
         b.later(20_000).ack(1);
         b.ack(9);
         assert_eq!((b.bbr.aggregation.epoch.acked, b.bbr.extra_acked()), (10, 60));
