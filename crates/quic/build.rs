@@ -105,8 +105,8 @@ fn write(name: &str, text: &str) {
 }
 
 /// The folder of a dependency: next to this crate where both come from a registry or were vendored, else where cargo
-/// says, else where cargo keeps what it has unpacked. Cargo has no answer while it verifies a package: what this crate
-/// depends on is then in no registry that a second cargo would know of.
+/// says, else where cargo keeps what it has unpacked. Cargo has no answer while it verifies a package: this crate's
+/// dependencies are then in no registry that a second cargo would know of.
 fn source(name: &str, version: &str) -> PathBuf {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let beside = here.with_file_name(format!("{name}-{version}"));

@@ -244,7 +244,7 @@ impl Kind {
         }
     }
 
-    /// The largest unit that is not above a value, and what it is worth.
+    /// The largest unit that is not above a value, and its worth.
     fn unit(self, value: f64) -> (&'static str, f64) {
         let units: &[(&'static str, f64)] = match self {
             Self::Number => &[("", 1.0)],

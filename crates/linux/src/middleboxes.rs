@@ -5,8 +5,8 @@
 //! still come out.
 //!
 //! tc's police can drop and not mark. A policer that marks is therefore one action with one bucket that several filters
-//! share, one for each ECN field; what exceeds goes on to the filter's next actions, which are the field's own. No packet
-//! passes two of them: those with CE are asked first, and no other field is changed to one that is asked later.
+//! share, one for each ECN field; excess packets go on to the filter's next actions, which are the field's own. No
+//! packet passes two of them: those with CE are asked first, and no other field is changed to one that is asked later.
 
 use crate::places::{element_at, find, place};
 use crate::words::tc_rate;

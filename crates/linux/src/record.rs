@@ -146,7 +146,7 @@ struct Writer<'a> {
     /// Of each connection when it was opened, for how many bytes, and when the last of them was read.
     opened: Vec<Vec<(u64, u64, Option<u64>)>>,
     last_many: HashMap<usize, ManySample>,
-    /// Of each policer what came, what was dropped and what was marked: before it was last switched off, and since.
+    /// Packets of each policer that came, were dropped and were marked: before it was last switched off, and since.
     policed: Vec<([u64; 3], [u64; 3])>,
     last_tcp: HashMap<usize, TcpSample>,
     last_udp: HashMap<usize, (u64, u64)>,
@@ -698,7 +698,7 @@ impl<'a> Writer<'a> {
                 let trace = &self.trace.flows[flow];
                 let is_datagrams = self.scenario.flows[flow].traffic.datagrams().is_some();
                 let owd = if is_datagrams { &trace.delays } else { &trace.ways };
-                // A bucket's width goes with its value: what never changes is left out of it.
+                // A bucket's width goes with its value: the constant part is left out of it.
                 let least = owd.iter().map(|t| t.1).min().unwrap_or(0);
                 add(["", "", "owd"], least, owd);
             }

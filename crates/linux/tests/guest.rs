@@ -966,7 +966,7 @@ fn a_queue_is_switched_and_replaced(ip: Ip) {
         let expected = (to - from) * mbit * 1e6 / 8.0 / size;
         assert!((left - expected).abs() < 5.0, "{from} to {to}: {left} {expected}");
     }
-    // While it is off nothing comes to it, nothing leaves and nothing waits; what waited was dropped.
+    // While it is off nothing comes to it, nothing leaves and nothing waits; waiting packets were dropped.
     for column in ["sent_packets", "drops"] {
         assert_eq!(at(column, 3.0).to_bits(), at(column, 5.0).to_bits(), "{column}");
     }

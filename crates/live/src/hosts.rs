@@ -537,7 +537,7 @@ impl Run {
                 while *next <= now {
                     match rustix::net::send(sender, &buffer[..*payload], SendFlags::NOSIGNAL) {
                         Ok(_) => self.shared.sent.fetch_add(1, Ordering::Relaxed),
-                        // The host drops datagrams that it has no room for.
+                        // A datagram that the host has no room for is not sent.
                         Err(why) if would_block(why) || why == Errno::NOBUFS => 0,
                         Err(why) => return Err(why),
                     };

@@ -595,7 +595,7 @@ fn send(link: BorrowedFd<'_>, frames: &[(Offloaded, &[u8])]) -> io::Result<u64> 
     Ok(unsent)
 }
 
-/// A frame on its way out, and what the interface has to do to it.
+/// A frame on its way out, and the interface's work on it.
 enum Outgoing<'a> {
     /// A packet as it is.
     Alone(&'a Frame, Offloaded),

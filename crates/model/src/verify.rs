@@ -154,7 +154,7 @@ impl Scenario {
         }
         time_in(|| "the run's duration".to_owned(), self.duration, limits::LENGTH)?;
         time_in(|| "the run's warmup".to_owned(), self.warmup, limits::WARMUP)?;
-        // A program may sample more often than a file; what that costs is foreseen in rows.
+        // A program may sample more often than a file; the estimate of rows includes that.
         let whole = Times { least: "1ns", ..limits::SAMPLE_INTERVAL };
         time_in(|| "the run's sample_interval".to_owned(), self.sample_interval, whole)?;
         for (what, words) in self.words() {

@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(fates("periodic_loss every 2 least 100b", mixed()), "...x");
     }
 
-    /// What is CE already stays so, and what cannot be marked is lost.
+    /// Packets with CE stay so, and packets that cannot be marked are lost.
     #[test]
     fn marks_what_can_be_marked() {
         let packets = [Ecn::Ect0, Ecn::Ect1, Ecn::NotEct, Ecn::Ce]

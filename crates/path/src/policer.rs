@@ -1,4 +1,4 @@
-//! A token bucket without a queue: what exceeds a rate is dropped or marked at once.
+//! A token bucket without a queue: packets above a rate are dropped or marked at once.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/act_police.c` with `rate` and `burst` alone. The bucket starts full; a
 //! packet conforms if the bucket holds its bytes and then takes them out; one that does not takes none.

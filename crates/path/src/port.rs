@@ -335,8 +335,8 @@ impl<P: PathPacket> Port<P> {
         held
     }
 
-    /// That nothing is lost and nothing made: what entered has left, was dropped, or is held, in packets and in bytes. Where
-    /// assertions are off it is not looked at.
+    /// That nothing is lost and nothing made: every packet that entered has left, was dropped, or is held, in packets
+    /// and in bytes. Where assertions are off it is not looked at.
     #[inline]
     pub fn check_books(&self) {
         #[cfg(debug_assertions)]

@@ -79,7 +79,7 @@ pub struct PortStats {
     books: Books,
 }
 
-/// Bytes, where assertions are on: what packets are counted by in release builds is checked by their lengths there.
+/// Bytes, where assertions are on: the counts of packets in release builds are checked by their lengths there.
 #[cfg(debug_assertions)]
 #[derive(Clone, Copy, Default, Debug)]
 struct Books {

@@ -198,7 +198,7 @@ impl<P: Packet> AnyQdisc<P> {
 
 #[deny(clippy::missing_trait_methods, reason = "methods that are not forwarded would run the default")]
 impl<P: Packet> Qdisc<P> for AnyQdisc<P> {
-    /// Every path element begins with a netem, so its code is inlined here.
+    /// Every path begins with a netem, and its part is small enough to inline.
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
         match self {

@@ -182,7 +182,7 @@ impl<P> Class<P> {
     }
 }
 
-/// A flow's controller, and what it has in each class's bulk queue.
+/// A flow's controller, and its packets in each class's bulk queue.
 #[derive(Clone, Copy, Debug)]
 struct Bucket<const CLASSES: usize> {
     law: Twofold,

@@ -5,11 +5,11 @@
 //! Hence jitter reorders whenever it exceeds the gap between packets, and so does a delay that is lowered at
 //! run time; a constant delay keeps the order. With `slot`, packets that are due wait for the next slot ([`slot`]).
 //!
-//! Invariants: nothing leaves before its time, and what is held is at most `limit` packets (one more for the
-//! moment in which a copy was made). Jitter is uniform in [delay - jitter, delay + jitter). A correlation mixes
-//! each 32-bit draw with the one before, as in the kernel; since the kernel takes the rest of dividing by twice the
-//! jitter afterwards, jitter well below 4 s is as uniform and independent as without. Loss, copies and
-//! reordering, which compare the mixed value itself, do become bursty, and rarer than their percentages.
+//! Invariants: nothing leaves before its time, and at most `limit` packets are held (one more for the moment in which a
+//! copy was made). Jitter is uniform in [delay - jitter, delay + jitter). A correlation mixes each 32-bit draw with the
+//! one before, as in the kernel; since the kernel takes the rest of dividing by twice the jitter afterwards, jitter
+//! well below 4 s is as uniform and independent as without. Loss, copies and reordering, which compare the mixed value
+//! itself, do become bursty, and rarer than their percentages.
 //!
 //! Order on arrival: copy, loss, limit, then for the copy all of it again without being copied, then delay. The
 //! kernel gives the copy to the root of the tree; here it goes into this netem, which is the same unless netems are

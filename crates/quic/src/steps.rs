@@ -1,5 +1,5 @@
-//! Timers of a program that end at whole steps, as an event loop's do: tokio's clock counts milliseconds, and what waits for a
-//! time is called late.
+//! Timers of a program that end at whole steps, as an event loop's do: tokio's clock counts milliseconds, and a call
+//! that waits for a time comes late.
 //!
 //! Such a loop reads its clock in whole steps, rounds the time that it waits for up, and sleeps for the steps between. It sleeps
 //! from the moment that it is, which is not where a step begins. So it wakes up to two steps late, one in the mean (tokio 1.53,

@@ -113,7 +113,7 @@ fn signal_rows(record: &mut Recorder, now: Time, element: usize, stats: &PortSta
     }
 }
 
-/// Counters at the end: `tc -s`'s of queues, and what conservation is checked by.
+/// Counters at the end: `tc -s`'s of queues, and those that the check of conservation uses.
 pub fn totals<P: PathPacket>(record: &mut Recorder, topology: &Topology<P>) {
     let stats_rows = |record: &mut Recorder, subject: &str, stats: &PortStats, held: u32| {
         for (name, value) in [

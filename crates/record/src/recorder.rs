@@ -59,7 +59,7 @@ struct ElementBefore {
     counts: Vec<(&'static str, SignalKind, u64)>,
 }
 
-/// A flow's names in the tables' dictionaries, and what had arrived when the last row was written.
+/// A flow's names in the tables' dictionaries, and the bytes that had arrived when the last row was written.
 #[derive(Debug)]
 struct FlowBefore {
     flows: Code<rows::Flows>,

@@ -260,7 +260,7 @@ tables! {
     }
 
     /// Counters at the end.
-    TOTALS "totals" Totals of Total: "Counters at the end of the run: those of `tc -s` for queues, and what conservation is checked by." {
+    TOTALS "totals" Totals of Total: "Counters at the end of the run: those of `tc -s` for queues, and those that the check of conservation uses." {
         subject: text "a queue's path, another element's, or a flow's name";
         name: text "the counter's name";
         value: number "its value";

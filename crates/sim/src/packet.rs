@@ -40,8 +40,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Puts a packet from a host into a box. It has no outer header; what taps need is left to them, and so the second
-    /// line of cache is not touched.
+    /// Puts a packet from a host into a box. It has no outer header; the taps add the fields that they need, and so the
+    /// second line of cache is not touched.
     #[inline(always)]
     pub(crate) fn pack(&mut self, packet: Packet) -> PacketBox {
         let Some(mut used) = self.free.pop() else { return PacketBox(Box::new(packet)) };

@@ -1,4 +1,4 @@
-//! Taps: what passes the points of a capture goes to their files, as the packets that it stands for.
+//! Taps: packets that pass the points of a capture go to their files, in their form on the wire.
 //!
 //! A run that nobody wants the packets of has no tap: each place that could write asks for one, which costs a branch
 //! that is never taken, and that is all. Nothing here draws from a stream that anything else draws from, nor changes

@@ -15,7 +15,7 @@ mod write;
 use serde_json::{Value, json};
 use sojourn_web::Session;
 
-/// Events that one run is given; what needs more is only begun.
+/// Events that one run is given; a run that needs more is only begun.
 const EVENTS: u64 = 300_000;
 
 fn main() {

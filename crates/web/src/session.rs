@@ -239,7 +239,7 @@ impl Session {
     }
 }
 
-/// A part of a run that is not here: where, why, and what would be right.
+/// A feature of a run that the page does not have: where, why, and what would be right.
 fn refusal(own: &Unsupported) -> Value {
     json!({ "message": own.to_string(), "help": own.help })
 }

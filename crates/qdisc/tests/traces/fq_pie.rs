@@ -90,7 +90,7 @@ fn the_memory_limit_counts_and_drops_nothing() {
     assert!(b.log.dropped.is_empty());
 }
 
-/// The limit is over all queues, and what comes beyond is refused whoever it is from.
+/// The limit is over all queues, and packets beyond it are refused whoever sends them.
 #[test]
 fn the_limit_refuses_arrivals() {
     let mut b = Bench::new("fq_pie limit 3");
@@ -153,7 +153,7 @@ fn ecn_prob_bounds_marking() {
     assert_eq!(run("fq_pie").0, 0.0, "off by default");
 }
 
-/// A kernel before 5.6 has none; what its profile has is that of 5.6, whatever its `pie` is.
+/// A kernel before 5.6 has none; its profile has that of 5.6, whatever its `pie` is.
 #[test]
 fn profiles_without_one() {
     let old = QdiscQuirks { hz: 1000, ..QdiscQuirks::LINUX_5_4 };

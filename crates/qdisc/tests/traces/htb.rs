@@ -201,7 +201,7 @@ fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     assert_eq!(reason, [Reason::Tail, Reason::Flushed, Reason::Flushed, Reason::Flushed]);
 }
 
-/// At the root as under a class: what replaces begins its work then, what was there is handed back empty.
+/// At the root as under a class: what replaces begins its work then, the old child is handed back empty.
 #[test]
 fn replacing_the_root_starts_it_at_that_time() {
     let mut b = Bench::new("pfifo limit 2");

@@ -2,7 +2,7 @@
 //! there are such intervals.
 //!
 //! A thousand flows' distributions are more than all else that a run keeps, and of a thousand flows nobody asks for each.
-//! A queue's are there always: what of it is no single flow's has an empty name.
+//! A queue's are there always: the part that is no single flow's has an empty name.
 //!
 //! An interval belongs to the window or does not. If one crosses an edge of the window, nobody knew the window when the run was
 //! made; that is an error and no occasion to guess.
@@ -101,7 +101,7 @@ fn edges(scenario: &Scenario, stop: Option<At>) -> Vec<i64> {
     edges
 }
 
-/// That a flow's delays are not there, and what to write to have them.
+/// The error for a flow without delays, with the words that record them.
 fn not_recorded_per_flow(flow: &Flow) -> Fault {
     let is_ping = matches!(flow.traffic, Traffic::Ping(_));
     let place = if is_ping { "[[flow]] or [ping]" } else { "[[flow]]" };

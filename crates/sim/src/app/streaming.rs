@@ -76,7 +76,7 @@ impl Streaming {
     fn go_on(&mut self, tx: &mut HostTx<'_>) {
         let Some(player) = &mut self.player else { return };
         let taken = self.connection.taken();
-        // While a wish is on its way, what comes is of a segment that the client no longer waits for.
+        // While a wish is on its way, arriving data is of a segment that the client no longer waits for.
         let awaited = self.segment.filter(|_| self.wishes.is_empty());
         let mut received = awaited.map_or(0, |(begin, _)| taken.saturating_sub(begin));
         if awaited.is_some_and(|(_, end)| taken >= end) {
@@ -103,7 +103,7 @@ impl App for Streaming {
         self.go_on(tx);
     }
 
-    /// The viewer ends: nothing more is asked for, and what has not left is not sent.
+    /// The viewer ends: nothing more is asked for, and unsent data is discarded.
     fn stop(&mut self, now: Time) {
         if let Some(player) = &mut self.player {
             player.end(now);

@@ -55,7 +55,7 @@ fn short(bytes: u64, count: u64) -> Traffic {
 }
 
 /// A round trip for the handshake, one for the request and the first window of ten, one more each time that the window
-/// doubles: 10, 30, 70, 150 segments are done after 2, 3, 4, 5 round trips, and what the line takes for what is left.
+/// doubles: 10, 30, 70, 150 segments are done after 2, 3, 4, 5 round trips, and the line's time for the rest.
 #[test]
 fn a_short_flow_alone_takes_the_handshake_and_its_round_trips() {
     for (segments, rounds) in [(1, 2.0), (10, 2.0), (11, 3.0), (30, 3.0), (70, 4.0), (150, 5.0)] {

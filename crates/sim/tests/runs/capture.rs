@@ -470,7 +470,7 @@ fn applications_have_a_connection_each() {
     assert_eq!(fingerprint(&run.tables), fingerprint(&crate::bench::run(&s).tables));
     let of_flows = |name: &str| s.flows.iter().map(|f| total(&run, &f.name, name)).sum::<f64>();
     let (mut frames, mut opened) = (0.0, BTreeSet::new());
-    // By connection and end: the next byte, and what the end has acknowledged.
+    // By connection and end: the next byte, and the end's last acknowledgement.
     let (mut next, mut told) = (BTreeMap::new(), BTreeMap::<_, u32>::new());
     let mut bytes: BTreeMap<(u16, bool), u64> = BTreeMap::new();
     for name in ["server", "client"] {

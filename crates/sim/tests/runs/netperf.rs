@@ -69,7 +69,7 @@ fn a_newcomer_waits_twice_for_a_full_queue() {
     assert!((both - 0.005..both + jitter(NETPERFS) + 0.005).contains(&start), "{start} for {both}");
 }
 
-/// Stopped while it waits for the answer: it never began, and what still comes for it finds nobody.
+/// Stopped while it waits for the answer: it never began, and packets that still come for it find nobody.
 #[test]
 fn a_flow_that_is_stopped_while_it_agrees_never_begins() {
     let mut s = two(NETPERFS, "fq_codel", Span::from_secs(1));

@@ -153,7 +153,7 @@ fn a_delay_is_switched_on_and_off() {
 }
 
 /// A queue of 5 Mbit/s before the bottleneck's 50 is there from 2 to 4 s of a stream of 20 Mbit/s: while it is, it lets a
-/// quarter through; when it goes, what it held is dropped, and nobody waits.
+/// quarter through; when it goes, the packets that it held are dropped, and nobody waits.
 #[test]
 fn a_queue_is_switched_on_and_off() {
     let mut s = base(&[], 6);

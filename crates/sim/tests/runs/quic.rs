@@ -166,7 +166,7 @@ fn so_many_bytes_arrive_and_the_flow_ends() {
 }
 
 /// CoDel marks what is ECN-capable: the receiver echoes it, the sender's window goes down, nothing is lost. Without ECN
-/// it drops, and what was lost is sent again.
+/// it drops, and lost data is sent again.
 #[test]
 fn marks_are_echoed_and_lower_the_window() {
     for (stack, cc) in ALL.into_iter().filter(|(_, cc)| !cc.starts_with("bbr")) {

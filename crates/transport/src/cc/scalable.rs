@@ -69,7 +69,7 @@ mod tests {
         }
     }
 
-    /// The paper's b = 0.125, in whole segments: what an eighth has over is not taken.
+    /// The paper's b = 0.125, in whole segments: the fraction of an eighth is not taken.
     #[test]
     fn an_eighth_less_but_not_below_two() {
         for (cwnd, ssthresh) in [(1000, 875), (100, 88), (7, 7), (1, 2)] {

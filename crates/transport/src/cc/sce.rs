@@ -288,8 +288,8 @@ pub(super) mod tests {
         assert_eq!((c.count, c.recent), (2 * 1448, 0));
     }
 
-    /// In slow start SCE shrinks the window a little and does not end it; CE does. At 100: 100 − 25 = 75, and what was
-    /// halved is the threshold. With SCE in the last window: 100 − 12 = 88.
+    /// In slow start SCE shrinks the window a little and does not end it; CE does. At 100: 100 − 25 = 75, and the
+    /// threshold is half the window. With SCE in the last window: 100 − 12 = 88.
     #[test]
     fn slow_start_ends_with_ce_alone() {
         for (sce, cwnd) in [(false, 75), (true, 88)] {

@@ -28,7 +28,7 @@ impl Sender {
     pub(super) fn note_limit(&mut self, stopped: Option<Limit>, sent: u32) {
         let limit = match stopped {
             Some(limit) => limit,
-            // One burst was all that was wanted: what stops the sender is as it was.
+            // One burst was all that was wanted: the sender's limit is as before.
             None if self.is_ready() => return,
             None => self.limit_without_data(sent),
         };

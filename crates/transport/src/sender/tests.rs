@@ -774,8 +774,8 @@ fn a_stream_of_bytes_ends() {
     assert!(t.sender.is_finished() && t.sender.next_timer().is_never());
 }
 
-/// An application that writes as it goes: what fills no segment leaves short, what waits is filled up, and each piece
-/// keeps its length when it is sent again.
+/// An application that writes as it goes: a rest smaller than a segment leaves short, waiting data is filled up, and
+/// each piece keeps its length when it is sent again.
 #[test]
 fn what_an_application_writes_leaves_in_pieces() {
     let setup = Setup { initial: 3, ..Setup::default() };

@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Events that one run is given; what needs more is only begun.
+/// Events that one run is given; a run that needs more is only begun.
 const EVENTS: u64 = 300_000;
 
 /// What became of an experiment.

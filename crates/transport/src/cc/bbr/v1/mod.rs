@@ -3,7 +3,7 @@
 //! path, its highest recent delivery rate and its lowest recent RTT, not from losses or marks.
 //!
 //! - [`state`]: its memory, and which mode may follow which;
-//! - [`model`]: the delivery rate, rounds, and what a window has to be for them;
+//! - [`model`]: the delivery rate, rounds, and the window that they require;
 //! - [`startup`], [`drain`], [`probe_bw`], [`probe_rtt`]: the four modes, each with the rule that ends it;
 //! - [`policer`], [`long_term`]: the long-term rate that is used behind a token bucket;
 //! - [`aggregation`]: room for acknowledgements that come in heaps (from Linux 5.1 on);

@@ -137,7 +137,8 @@ impl<V: Version> Model<V> {
         target.min(control.cwnd)
     }
 
-    /// Of `in_flight`, what decisions go by: all of it, or what will be in the network when the next burst leaves.
+    /// The part of `in_flight` that decisions use: all of it, or the packets that will be in the network when the next
+    /// burst leaves.
     pub(super) fn in_network(
         &self,
         view: &View,

@@ -257,8 +257,8 @@ fn growth_within_a_round() {
     assert_eq!((count::<Draft>(), count::<Google>()), (2, 1));
 }
 
-/// In a round of recovery more than 2 % lost in six ranges: Startup is over, and what was delivered is the bound. Five
-/// ranges are not enough, nor is a fiftieth.
+/// In a round of recovery more than 2 % lost in six ranges: Startup is over, and the delivered number is the bound.
+/// Five ranges are not enough, nor is a fiftieth.
 #[test]
 fn startup_ends_by_loss_in_six_ranges() {
     for (ranges, delivered, over) in [(6, 99, true), (5, 99, false), (6, 300, false)] {
