@@ -111,7 +111,7 @@ macro_rules! ask {
     };
 }
 
-#[deny(clippy::missing_trait_methods, reason = "methods that are not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl CongestionControl for PluginControl {
     fn seed(&mut self, random: Random) {
         self.random = Some(random);

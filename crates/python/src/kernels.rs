@@ -92,7 +92,7 @@ impl WithKernels {
     }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "methods that are not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl Vocabulary for WithKernels {
     fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError> {
         self.words.qdisc(words, stack).or_else(|error| self.discipline(words, error))

@@ -196,7 +196,7 @@ impl<P: Packet> AnyQdisc<P> {
     }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "methods that are not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl<P: Packet> Qdisc<P> for AnyQdisc<P> {
     /// Every path begins with a netem, and its part is small enough to inline.
     #[inline]

@@ -79,7 +79,7 @@ macro_rules! with_reference {
     }};
 }
 
-#[deny(clippy::missing_trait_methods, reason = "methods that are not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl<P: OwnedPacket, Q: TcConfigurable<P> + Clone + Send + 'static> DynQdisc<P> for Q {
     fn info(&self) -> &'static Discipline {
         Q::INFO

@@ -91,7 +91,7 @@ fn told(wrong: Wrong, at: Range<usize>) -> WordError {
     WordError { at, message: wrong.message, help: wrong.help }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "methods that are not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl Vocabulary for WithClasses {
     fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError> {
         if !self.load(words)? {

@@ -44,7 +44,7 @@ impl Foreseeing {
     }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "methods that are not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl Engine for Foreseeing {
     fn name(&self) -> &str {
         self.linux.name()

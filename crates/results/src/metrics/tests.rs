@@ -820,11 +820,7 @@ fn mistakes_in_expressions_are_pointed_at() {
         ("mean(rtt, a at q)", 12..14, "\")\" is missing here"),
         ("p99(sojourn, a at)", 17..18, "a name is missing here"),
         ("sd(sojourn, q)", 0..2, "sojourn is known as a histogram only, which has no sd"),
-        (
-            "sd(sojourn.l, q)",
-            0..2,
-            "sojourn.l is known as a histogram only, which has no sd",
-        ),
+        ("sd(sojourn.l, q)", 0..2, "sojourn.l is known as a histogram only, which has no sd"),
         (
             "time_above(sojourn.l, q, 1ms)",
             0..10,
@@ -1012,8 +1008,7 @@ fn delays_that_were_not_recorded_per_flow_are_asked_for_by_name() {
     let part = Expression::parse(&format!("p99(sojourn, {QUEUE}) from 6s to 9s")).unwrap();
     let error = part.evaluate(&Frame::new(&run)).unwrap_err();
     assert!(error.message.starts_with("the delays of a are known from 5 s to 10 s together"));
-    let many =
-        "of more than 64 flows only those are that ask for it, or that a check asks for";
+    let many = "of more than 64 flows only those are that ask for it, or that a check asks for";
     for (text, flow, why, place) in [
         ("p99(sojourn, late at first.down.qdisc)", "b", many, "[[flow]]"),
         ("mean(packet_owd, ping)", "ping", many, "[[flow]] or [ping]"),
