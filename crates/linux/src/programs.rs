@@ -1,7 +1,9 @@
-//! Programs of the machine in the guest: their hosts' names and addresses, what they are started with, what they may read.
+//! Programs of the machine in the guest: their hosts' names and addresses, their start orders, and the files that they
+//! may read.
 //!
-//! Invariants: a flow's two addresses are its alone, by which the agent tells its packets; a program sees no variable of
-//! this process's environment; what a program may read is the system's, its own folder's and what the experiment names.
+//! Invariants: a flow's two addresses are its alone, by which the agent recognizes its packets; a program sees no
+//! variable of this process's environment; a program may read the files of the system, of its own folder and those that
+//! the experiment names.
 
 use crate::tools::{find, fnv1a};
 use sojourn_model::{Flow, Ip, Program, Ready, Scenario, Traffic};
@@ -125,7 +127,7 @@ pub(crate) fn ready(ready: &Ready) -> String {
     }
 }
 
-/// What a program is started with: a file of strings that end with NUL, each with a letter in front that says what it is.
+/// The order to start a program: a file of strings that end with NUL, each with a letter in front that says what it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Order {
     /// The file's name, in which is the hash of what is in it.
@@ -226,7 +228,7 @@ fn located(program: &Program, word: &str) -> Option<PathBuf> {
     is_there.then(|| PathBuf::from(word))
 }
 
-/// Whether a file lies where programs have a folder of their own in the place of the machine's (`furnish` of the agent).
+/// Whether a file is in a folder that programs have of their own, instead of the machine's (`furnish` of the agent).
 fn is_hidden(file: &Path) -> bool {
     ["/tmp", "/var/tmp", "/var/log", "/dev", "/run"].iter().any(|own| file.starts_with(own))
 }
@@ -257,7 +259,7 @@ pub(crate) fn reads(scenario: &Scenario) -> BTreeSet<PathBuf> {
     found
 }
 
-/// The folder that a program's own files are in: the one above `bin`, else the one that it lies in.
+/// The folder of a program's own files: the one above `bin`, else its own.
 fn home_of(program: &Path) -> Option<PathBuf> {
     let folder = program.parent().filter(|folder| folder.is_absolute())?;
     let is_bin =
@@ -267,7 +269,7 @@ fn home_of(program: &Path) -> Option<PathBuf> {
     (home.parent().is_some()).then(|| home.to_path_buf())
 }
 
-/// A path whose `~` is the user's home.
+/// A path with `~` replaced by the user's home.
 fn at_home(path: &str) -> PathBuf {
     match (path.strip_prefix('~'), std::env::home_dir()) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {

@@ -16,8 +16,8 @@
 //! Approximations, as there: contention always succeeds; segment headers take no bytes; other modems are a random part of the channel
 //! (`free`, `vary`). One service flow: `pgs` grants serve any packet, so put `dualpi2` in front for Low Latency DOCSIS.
 //!
-//! Invariants: order of arrival; a byte is sent in one grant; what the CMTS owes plus what is on its way to it is what the modem counts
-//! as outstanding.
+//! Invariants: packets keep their order; a byte leaves in one grant; the modem's outstanding bytes are the requests on their way, the bytes
+//! that the CMTS owes, and announced grants that answer requests.
 
 use crate::link::{Fate, Link, NamedLink};
 use core::iter::successors;
@@ -28,14 +28,14 @@ use std::collections::VecDeque;
 
 /// An OFDMA frame: six symbols of 20 µs with cyclic prefixes of 2.5 µs.
 const FRAME: u64 = 135_000;
-/// Minislots of a frame, and the bytes of each: 1880 subcarriers in groups of eight, 10 bits each, of which a fifth is redundancy.
+/// Minislots of a frame, and the bytes of each: 1880 subcarriers in groups of eight, 10 bits each, a fifth of them redundancy.
 const SLOTS: u64 = 235;
 const SLOT_BYTES: u64 = 48;
 /// A downstream symbol: 20 µs and a cyclic prefix of 2.5 µs.
 const DOWN_SYMBOL: u64 = 22_500;
 /// The downstream interleaver has a depth of three.
 const INTERLEAVER: u64 = 2 * DOWN_SYMBOL;
-/// What the CMTS takes for a MAP, and the modem.
+/// How long the CMTS and the modem process a MAP.
 const CMTS_MAP: u64 = 200_000;
 const MODEM_MAP: u64 = 600_000 + FRAME * 7 / 6;
 /// Frames in which the modem prepares a transmission, and in which the CMTS decodes it.
@@ -218,7 +218,7 @@ pub struct Docsis {
     requests: VecDeque<(u64, u64)>,
     owed: u64,
     tokens: i128,
-    /// The modem: what is announced, the grant in use, bytes requested and not granted, bytes left of a packet that is cut.
+    /// The modem: announced turns, the grant in use, bytes requested and not granted, bytes left of a packet that is cut.
     turns: VecDeque<Turn>,
     open: Option<Grant>,
     outstanding: u64,
@@ -311,7 +311,8 @@ impl Docsis {
         let mut grants = self.proactive(begin);
         let proactive: u64 = grants.iter().map(|grant| grant.bytes).sum();
         let all = self.interval / FRAME * SLOTS;
-        let peak = self.options.peak.unwrap_or(Rate::from_bits_per_sec(self.rate.bits_per_sec() * 2));
+        let peak =
+            self.options.peak.unwrap_or(Rate::from_bits_per_sec(self.rate.bits_per_sec() * 2));
         let tokens = self.tokens.min(self.bucket(peak, self.interval)).max(0) / TOKEN;
         let slots = self.owed.min(tokens as u64).div_ceil(SLOT_BYTES).min(self.free(all));
         let extra = (slots * SLOT_BYTES).saturating_sub(proactive);
@@ -363,11 +364,12 @@ impl Docsis {
         let Some(free) = self.options.free else { return all };
         let mean = free.bytes_in(Span::from_nanos(self.interval)) / SLOT_BYTES;
         let spread = mean * self.options.vary / 1000;
-        let drawn = if spread == 0 { mean } else { mean - spread + self.random.below(2 * spread + 1) };
+        let drawn =
+            if spread == 0 { mean } else { mean - spread + self.random.below(2 * spread + 1) };
         drawn.min(all)
     }
 
-    /// Acts on what is announced up to a time. `backlog` counts bytes with headers that wait at that time.
+    /// Acts on announced turns up to a time. `backlog` counts bytes with headers that wait at that time.
     fn act(&mut self, now: u64, backlog: u64) {
         while let Some(turn) = self.turns.front().copied().filter(|turn| turn.at() <= now) {
             self.turns.pop_front();
@@ -599,7 +601,8 @@ mod tests {
 
     #[test]
     fn other_modems_take_what_is_not_free() {
-        for (words, mbit) in [("docsis free 10mbit", 10.0), ("docsis free 10mbit vary 100%", 10.0)] {
+        for (words, mbit) in [("docsis free 10mbit", 10.0), ("docsis free 10mbit vary 100%", 10.0)]
+        {
             let mut modem = Modem::new(link(words, 20));
             modem.arrive(50_000 * US, 60_000);
             modem.until(10_050_000 * US);
@@ -611,7 +614,12 @@ mod tests {
     #[test]
     fn what_is_outstanding_is_on_its_way_owed_or_granted() {
         let mut random = Random::named(7, "arrivals");
-        for words in ["docsis", "docsis map 135us", "docsis pgs 2mbit ggi 270us", "docsis free 5mbit vary 50%"] {
+        for words in [
+            "docsis",
+            "docsis map 135us",
+            "docsis pgs 2mbit ggi 270us",
+            "docsis free 5mbit vary 50%",
+        ] {
             let mut modem = Modem::new(link(words, 10));
             let mut at = 0;
             for _ in 0..3_000 {

@@ -4,10 +4,10 @@
 //! [`Packet::flow_key`], exactly, without buckets. Turns are as in `fq_codel`: new flows first, `quantum` bytes of
 //! credit a turn, `initial_quantum` to begin with. There is no AQM, only `limit` and `flow_limit`.
 //!
-//! What paces: the earliest time that a packet itself brings along ([`Packet::departure`], the kernel's
-//! `skb->tstamp`), and besides `maxrate` for every flow. A transport that paces itself hands packets over when they
-//! are due and brings none. A flow whose head is not due is set aside until then. A packet that brings no time is
-//! paced by quanta: the gap comes after the credit is used up, and is that of at least a quantum.
+//! Two things pace: the earliest time that a packet itself brings along ([`Packet::departure`], the kernel's
+//! `skb->tstamp`), and `maxrate` for every flow. A transport that paces itself hands packets over when they are due and
+//! brings none. A flow is set aside until its head is due. A packet that brings no time is paced by quanta: the gap
+//! comes after the credit is used up, and is that of at least a quantum.
 //!
 //! Invariants: a flow's packets leave in the order of their times, those of one time in order of arrival; none
 //! before its time; no flow holds more than `flow_limit` packets.
@@ -263,7 +263,7 @@ impl<P: Packet> Fq<P> {
         slot
     }
 
-    /// Flows whose time has come take their turns again.
+    /// Flows with a head that is now due take their turns again.
     fn release(&mut self, now: Time) {
         while let Some(&(at, slot)) = self.throttled.first()
             && at <= now
@@ -274,7 +274,7 @@ impl<P: Packet> Fq<P> {
         }
     }
 
-    /// The packet whose turn it is, if any is due.
+    /// The next packet in turn, if any is due.
     fn next<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Option<P> {
         loop {
             let from_new = !self.new.is_empty();
@@ -387,7 +387,7 @@ report! {
     }
     gauges {
         flows: Count, "flows with packets" => fq.active();
-        throttled: Count, "flows whose head is not due" => fq.throttled.len();
+        throttled: Count, "flows with a head that is not due" => fq.throttled.len();
     }
 }
 

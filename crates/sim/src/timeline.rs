@@ -22,7 +22,7 @@ pub(crate) enum Item {
 /// Something that waits for a number to pass a value.
 #[derive(Clone, Debug)]
 pub(crate) struct Condition {
-    /// Whose number.
+    /// The number.
     pub(crate) gauge: Gauge,
     /// Above or below.
     pub(crate) order: Order,
@@ -115,7 +115,7 @@ impl Timeline {
         }
     }
 
-    /// Enters the items whose condition holds.
+    /// Enters the items with a condition that holds.
     pub(crate) fn check(&mut self, now: Time, mut number: impl FnMut(&Gauge) -> Option<f64>) {
         let mut i = 0;
         while i < self.conditions.len() {

@@ -48,7 +48,7 @@ fn relayed(hop: &str, offload: bool, frames: &[Vec<u8>], millis: u64) -> (u64, O
         ours.set_nonblocking(true).unwrap();
         theirs.set_nonblocking(true).unwrap();
         for frame in frames {
-            // What the socket has no room for never came.
+            // Frames that the socket has no room for never came.
             let _ = theirs.send(frame);
         }
     }
