@@ -268,13 +268,13 @@ impl Docsis {
         (interval * self.interval).saturating_sub(self.lead())
     }
 
-    fn bucket(&self, rate: Rate, span: u64) -> i128 {
+    fn bucket(rate: Rate, span: u64) -> i128 {
         let bits = u128::from(rate.bits_per_sec()) * u128::from(span) * INFLATED.0 / INFLATED.1;
         (bits / 8_000) as i128
     }
 
     fn most_tokens(&self) -> i128 {
-        self.bucket(self.rate, self.options.burst.as_nanos())
+        Self::bucket(self.rate, self.options.burst.as_nanos())
     }
 
     /// Makes all MAPs up to a time.
@@ -297,7 +297,7 @@ impl Docsis {
 
     /// Fills the bucket for a number of intervals.
     fn fill(&mut self, intervals: u64) {
-        let more = self.bucket(self.rate, self.interval) * i128::from(intervals);
+        let more = Self::bucket(self.rate, self.interval) * i128::from(intervals);
         self.tokens = (self.tokens + more).min(self.most_tokens());
     }
 
@@ -313,7 +313,7 @@ impl Docsis {
         let all = self.interval / FRAME * SLOTS;
         let peak =
             self.options.peak.unwrap_or(Rate::from_bits_per_sec(self.rate.bits_per_sec() * 2));
-        let tokens = self.tokens.min(self.bucket(peak, self.interval)).max(0) / TOKEN;
+        let tokens = self.tokens.min(Self::bucket(peak, self.interval)).max(0) / TOKEN;
         let slots = self.owed.min(tokens as u64).div_ceil(SLOT_BYTES).min(self.free(all));
         let extra = (slots * SLOT_BYTES).saturating_sub(proactive);
         if let Some(first) = grants.first_mut() {
@@ -456,65 +456,12 @@ impl Link for Docsis {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Modem;
 
     const US: u64 = 1_000;
 
     fn link(words: &str, rate: u64) -> Docsis {
-        let mut tokens = sojourn_qdisc::TcTokens::new(words);
-        assert!(tokens.keyword("docsis"));
-        let options = <Docsis as NamedLink>::options(&mut tokens).unwrap();
-        Docsis::new(options, Rate::from_mbit(rate), Random::named(0, "docsis"))
-    }
-
-    /// A queue of packets of 1500 bytes in front of a link, as the port drives it.
-    struct Modem {
-        link: Docsis,
-        now: u64,
-        waiting: u32,
-        cut: bool,
-        /// When each packet was taken and arrived, ns.
-        sent: Vec<(u64, u64)>,
-    }
-
-    impl Modem {
-        fn new(link: Docsis) -> Self {
-            Self { link, now: 0, waiting: 0, cut: false, sent: Vec::new() }
-        }
-
-        fn backlog(&self) -> Backlog {
-            Backlog { packets: self.waiting, bytes: u64::from(self.waiting) * 1500 }
-        }
-
-        /// Serves the queue up to a time.
-        fn until(&mut self, end: u64) {
-            while self.waiting > 0 || self.cut {
-                let at = self.link.ready(Time::from_nanos(self.now), self.backlog()).as_nanos();
-                if at > self.now {
-                    if at > end {
-                        break;
-                    }
-                    self.now = at;
-                    continue;
-                }
-                let fate = if self.cut {
-                    self.link.resume(Time::from_nanos(self.now))
-                } else {
-                    self.waiting -= 1;
-                    self.sent.push((self.now, 0));
-                    self.link.take(Time::from_nanos(self.now), 1500, self.backlog())
-                };
-                self.cut = matches!(fate, Fate::Cut);
-                if let Fate::Arrives(at) = fate {
-                    self.sent.last_mut().unwrap().1 = at.as_nanos();
-                }
-            }
-            self.now = end;
-        }
-
-        fn arrive(&mut self, at: u64, packets: u32) {
-            self.until(at);
-            self.waiting += packets;
-        }
+        crate::testing::link(words, Rate::from_mbit(rate))
     }
 
     #[test]
