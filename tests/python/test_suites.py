@@ -61,6 +61,7 @@ CELLS: Final = {
     "links/cellular": 4 * 4 * 2,
     "links/docsis": 4 * 4 * 2,
     "links/handover": 2 * 5,
+    "links/lte": 4 * 3 * 4,
     "links/starlink": 3 * 5,
     "quic/alone": 6 * 4 * 3 * 4,
     "quic/pairs": 6 * 3 * 6 * 3 * 3,
