@@ -117,7 +117,7 @@ fn what_follows_something_of_a_known_time_happens_at_a_known_time() {
     let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
     let refusals = linux.refuse(&scenario(&after("workload ends + 2s")));
     assert!(
-        refusals.iter().any(|r| r.what.to_string().contains("not known before")),
+        refusals.iter().any(|r| r.what.to_string().contains("without a known time")),
         "{refusals:?}"
     );
 }

@@ -14,7 +14,8 @@
 //!
 //! Where this differs from Linux: one band (packets here have no priority); no fast path around the flows for a
 //! queue that is empty, so that credit is charged for those packets too; a socket's own pacing rate is the
-//! sender's business; flows idle for 3 s are forgotten when they come back, the kernel's gather in passing.
+//! sender's business; flows idle for 3 s are forgotten when they come back, the kernel's gather in passing; `orphan_mask` cannot be changed,
+//! because flows would move between queues.
 
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
@@ -165,6 +166,7 @@ impl Settings for Config {
             preset: DefaultValue::Unset("each flow has a socket"),
             doc: "treat packets as a router's, which have no socket: flows with the same masked hash share a queue (Linux: 1023)",
             tried: &["orphan_mask 0", "orphan_mask 1023"],
+            fixed: true,
             ..OptionSpec::BASE
         }
         .sets(|config, given| config.orphan_mask = Some(given.number())),
