@@ -259,6 +259,6 @@ mod tests {
             .names()
             .filter(|name| with(Kind::HyStartPlusPlus, name).is_none())
             .collect();
-        assert_eq!(refused, ["prague", "bbr", "bbr3", "bbr3-google", "bbr3-google-ecn"]);
+        assert_eq!(refused, ["prague", "bbr", "bbr3", "bbr3-google", "bbr3-google-ecn", "c4"]);
     }
 }
