@@ -10,6 +10,7 @@ mod facts;
 mod foreseen;
 mod many;
 mod registry;
+mod timeline;
 
 pub use capabilities::Capabilities;
 pub use contract::{Engine, Fault, RunError, Watch};
@@ -17,3 +18,4 @@ pub use facts::{Clock, Facts};
 pub use foreseen::{Disk, Foreseen, Memory};
 pub use many::{WatchMany, refuse_capture, run_many};
 pub use registry::{Registry, UnknownEngine};
+pub use timeline::{Item, Timeline, WATCH_EVERY};

@@ -3,7 +3,7 @@
 //! Whatever the host's kernel or the engine lacks is refused by name before anything starts. Hosts run the machine's own
 //! kernel, which the result names, so only the default stack is accepted: it says how the queues behave.
 
-use crate::hosts::{Kernel, MOST_FLOWS};
+use crate::hosts::{CWND, Kernel, MOST_FLOWS};
 use crate::lab::{HelperCommand, Lab};
 use crate::packet::Packet;
 use crate::protocol::{Host, Plan};
@@ -11,12 +11,13 @@ use crate::relay::{self, Outcome, Setting};
 use crate::{NAME, advice, clock::Clock, control, machine};
 use sojourn_engine::{Capabilities, Clock as Kind, Engine, Facts, RunError, Watch};
 use sojourn_model::{
-    EcnMode, ElementKind, Feature, Ip, Place, ReceiveWindow, RuleKind, Scenario, Side, Tcp,
-    Traffic, TrafficKind, Unsupported,
+    EcnMode, ElementKind, Feature, Flow, Gauge, Ip, Place, ReceiveWindow, RuleKind, Scenario, Side,
+    Tcp, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_path::Elements;
 use sojourn_qdisc::Registry;
 use sojourn_results::{EngineId, Run};
+use std::borrow::Cow;
 use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -129,7 +130,12 @@ impl Engine for Live {
         able.extend(ElementKind::ALL.iter().copied().filter(|k| carries(*k)).map(Feature::Element));
         able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
         able.extend(TrafficKind::ALL.iter().copied().filter(|k| sends(*k)).map(Feature::Traffic));
-        able.extend([Feature::PerFlowDelay, Feature::Capture]);
+        able.extend([
+            Feature::PerFlowDelay,
+            Feature::Capture,
+            Feature::RelativeEvents,
+            Feature::StateEvents,
+        ]);
         able
     }
 
@@ -138,25 +144,34 @@ impl Engine for Live {
         for refusal in &mut refusals {
             self.explain(refusal);
         }
-        let mut limit = |what: &'static str, place: Place, why: &str, help: &str| {
+        let mut limit = |what: Cow<'static, str>, place: Place, why: &str, help: &str| {
             let (why, help) = (why.to_owned(), help.to_owned());
-            refusals.push(Unsupported { what: Feature::Limit(what.into()), place, why, help });
+            refusals.push(Unsupported { what: Feature::Limit(what), place, why, help });
         };
         if scenario.flows.len() > MOST_FLOWS {
-            limit("more than 200 flows", Place::Flows, "each has sockets of its own", "");
+            limit("more than 200 flows".into(), Place::Flows, "each has sockets of its own", "");
         }
         if !scenario.plugins.is_empty() {
             let why = "plugins and classes queue the simulator's packets, and not real frames";
-            limit("plugins", Place::Experiment, why, "run it with --engine sim");
+            limit("plugins".into(), Place::Experiment, why, "run it with --engine sim");
+        }
+        for (when, place) in times(scenario) {
+            if let When::State { gauge: Gauge::Flow { flow, name }, .. } = when
+                && !shows(scenario, flow, name)
+            {
+                let why = "a kernel shows a TCP sender's cwnd, and no other number of a flow";
+                let help = "wait for cwnd or for a queue's number, or run it with --engine sim";
+                limit(format!("{name} of flow {flow}").into(), place, why, help);
+            }
         }
         for flow in &scenario.flows {
             let place = || Place::Flow(flow.name.clone());
             if flow.ip == Ip::V6 {
-                limit("ip v6", place(), "the hosts' flows use version 4", "leave ip out");
+                limit("ip v6".into(), place(), "the hosts' flows use version 4", "leave ip out");
             }
             if let Traffic::Tcp(tcp) = &flow.traffic {
                 for (what, why, help) in of_tcp(tcp) {
-                    limit(what, place(), why, help);
+                    limit(what.into(), place(), why, help);
                 }
             }
         }
@@ -216,6 +231,21 @@ impl Live {
         };
         (refusal.why, refusal.help) = (why, help);
     }
+}
+
+/// Every point in time that waits for something, and the place that states it.
+fn times(scenario: &Scenario) -> impl Iterator<Item = (&When, Place)> {
+    let events = scenario.events.iter().map(|e| (&e.when, Place::Event(e.name.clone())));
+    let phases = scenario.phases.iter().flat_map(|phase| {
+        [&phase.from, &phase.to].map(|when| (when, Place::Phase(phase.name.clone())))
+    });
+    events.chain(phases)
+}
+
+/// Whether a flow's number can be waited for.
+fn shows(scenario: &Scenario, flow: &str, name: &str) -> bool {
+    let is_tcp = |flow: &Flow| matches!(flow.traffic, Traffic::Tcp(_));
+    name == CWND && scenario.flow(flow).is_some_and(is_tcp)
 }
 
 /// What of a connection's settings the kernel cannot be asked for from here.

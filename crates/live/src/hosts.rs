@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 use rustix::time::Timespec;
 use sojourn_engine::RunError;
-use sojourn_model::{Direction, EcnMode, Flow, Ping, Scenario, Start, Tcp, Traffic, Udp};
+use sojourn_model::{Direction, EcnMode, Edge, Flow, Ping, Scenario, Start, Tcp, Traffic, Udp};
 use sojourn_path::{PathPacket as _, Topology};
 use sojourn_qdisc::Packet as _;
 use sojourn_record::{Completion, FlowSample, PingSample, Recorder};
@@ -43,6 +43,8 @@ const RECEIVER_PORT: u16 = 5_001;
 const CHUNK: usize = 1 << 17;
 /// The thread wakes at least this often.
 const LOOK: Duration = Duration::from_millis(20);
+/// The number of a TCP flow that events may wait for: its window, packets.
+pub(crate) const CWND: &str = "cwnd";
 /// Bytes of the header of ICMP echo, and of IPv4.
 const HEADERS: u32 = 28;
 
@@ -81,6 +83,8 @@ pub(crate) struct Kernel<'a> {
     signals: Vec<(u64, u64)>,
     /// Packets of each flow that the path had dropped when an interval ended.
     dropped: Vec<u64>,
+    /// Starts and ends of flows that the relay has not heard of.
+    happened: Vec<Wish>,
     saw: Receiver<Report>,
     commands: Sender<Command>,
     /// Becomes readable when the thread saw something; and when it gets an order.
@@ -142,7 +146,20 @@ impl<'a> Kernel<'a> {
         });
         let thread = Some(thread.map_err(|why| Failure::of("a thread", why))?);
         let (signals, dropped) = (vec![(0, 0); flows.len()], vec![0; flows.len()]);
-        Ok(Self { scenario, flows, signals, dropped, saw, commands, news, orders, thread, failure })
+        let happened = Vec::new();
+        Ok(Self {
+            scenario,
+            flows,
+            signals,
+            dropped,
+            happened,
+            saw,
+            commands,
+            news,
+            orders,
+            thread,
+            failure,
+        })
     }
 
     fn note_drops(&mut self, topology: &Topology<Packet>) {
@@ -157,15 +174,17 @@ impl<'a> Kernel<'a> {
         let _ = rustix::io::write(&*self.orders, &1_u64.to_ne_bytes());
     }
 
-    fn take(&self, recorder: &mut Recorder) {
-        for saw in self.saw.try_iter() {
+    fn take(&mut self, recorder: &mut Recorder) {
+        while let Ok(saw) = self.saw.try_recv() {
             let name = |number: usize| self.scenario.flows[number].name.as_str();
             match saw {
                 Report::Started(number, at) => {
+                    self.happened.push(Wish::Happened(at, number, Edge::Start));
                     recorder.event(at, "start", &format!("flow {}", name(number)), "");
                     recorder.flow_started(at, number);
                 }
                 Report::Ended(number, at, how) => {
+                    self.happened.push(Wish::Happened(at, number, Edge::End));
                     self.row(at, number, recorder);
                     recorder.event(at, "end", &format!("flow {}", name(number)), &how);
                 }
@@ -248,7 +267,7 @@ impl Of for Kernel<'_> {
                 return Err(RunError::Failed(format!("the hosts' sockets: {why}")));
             }
         }
-        Ok(Vec::new())
+        Ok(core::mem::take(&mut self.happened))
     }
 
     fn sample(&mut self, now: Time, recorder: &mut Recorder, topology: &Topology<Packet>) {
@@ -259,6 +278,16 @@ impl Of for Kernel<'_> {
                 self.row(now, number, recorder);
             }
         }
+    }
+
+    fn number(&self, flow: &str, name: &str) -> Option<f64> {
+        let number = self.scenario.flows.iter().position(|f| f.name == flow)?;
+        let flow = &self.flows[number];
+        if name != CWND || !flow.is_running.load(Ordering::Acquire) {
+            return None;
+        }
+        let info = sys::tcp_info(flow.sender.as_fd()).ok()?;
+        Some(Info(&info).sample().cwnd as f64)
     }
 
     fn switch(&mut self, _: Time, flow: &str, start: bool, _: &mut Recorder) {

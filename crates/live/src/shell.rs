@@ -225,6 +225,10 @@ impl Traffic for Programs<'_> {
         self.flows.sample(now, &self.sockets, topology);
     }
 
+    fn number(&self, _: &str, _: &str) -> Option<f64> {
+        None
+    }
+
     fn switch(&mut self, _: Time, _: &str, _: bool, _: &mut Recorder) {}
 
     fn status(&mut self, now: Time, of: &Seen<'_>) {

@@ -63,7 +63,7 @@ fn test() {
     if let Some(why) = &refused {
         eprintln!("no namespaces on this machine, so their tests are ignored: {why}");
     }
-    let tests: [Test; 19] = [
+    let tests: [Test; 20] = [
         ("a_download_passes_the_queue", a_download_passes_the_queue),
         ("the_status_is_the_commands", the_status_is_the_commands),
         ("connections_take_the_control_of_the_route", connections_take_the_control_of_the_route),
@@ -73,6 +73,7 @@ fn test() {
         ("a_cancelled_shell_ends", a_cancelled_shell_ends),
         ("an_experiment_has_kernel_tcp_udp_and_pings", an_experiment_has_kernel_tcp_udp_and_pings),
         ("events_change_the_path", events_change_the_path),
+        ("events_follow_what_happens", events_follow_what_happens),
         ("a_transfer_completes", a_transfer_completes),
         ("what_it_cannot_run_is_refused_by_name", what_it_cannot_run_is_refused_by_name),
         ("super_packets_are_split", super_packets_are_split),
@@ -313,6 +314,32 @@ fn events_change_the_path() {
     assert!((5e5..1e6).contains(&after), "{after}");
 }
 
+/// A transfer's end, an event, a phase and a window are waited for; the last of 100 kB have come when the path changes.
+fn events_follow_what_happens() {
+    let rest = "[[flow]]\nname = \"f\"\ncc = \"reno\"\nbytes = \"100k\"\n\
+                [[flow]]\nname = \"g\"\ncc = \"reno\"\nstart = \"0.1s\"\n\
+                [[event]]\nname = \"after\"\nat = \"flow f ends + 100ms\"\nhop = \"link\"\nrate = \"5mbit\"\n\
+                [[event]]\nname = \"then\"\nat = \"event after + 50ms\"\nhop = \"link\"\nrate = \"6mbit\"\n\
+                [[event]]\nname = \"all\"\nat = \"workload ends\"\nhop = \"link\"\nrtt = \"20ms\"\n\
+                [[event]]\nname = \"window\"\nat = \"flow g cwnd > 10\"\nhop = \"link\"\nrate = \"7mbit\"\n\
+                [[phase]]\nname = \"p\"\nfrom = \"flow f starts\"\nto = \"flow f ends\"\n";
+    let run = made(live("2s", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", rest));
+    let events = run.table("events").unwrap();
+    let at = |what: &str, subject: &str| {
+        let is_it = |&row: &usize| {
+            events.text("what").get(row) == what && events.text("subject").get(row) == subject
+        };
+        let row = (0..events.len()).find(is_it);
+        events.f64("t_s")[row.unwrap_or_else(|| panic!("no {what} of {subject}"))]
+    };
+    let ended = at("end", "flow f");
+    assert!(at("event", "event after") >= ended + 0.0999);
+    assert!(at("event", "event then") >= at("event", "event after") + 0.0499);
+    assert!(at("event", "event all") >= ended);
+    assert!(at("event", "event window") > at("start", "flow g"));
+    assert!(at("start", "phase p") >= at("start", "flow f") && at("end", "phase p") >= ended);
+}
+
 fn a_transfer_completes() {
     let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\nbytes = \"100k\"\n\
                 [[flow]]\nname = \"never\"\ncc = \"cubic\"\nstart = \"0.5s\"\nbytes = \"100mb\"\nstop = \"0.8s\"\n";
@@ -328,7 +355,8 @@ fn a_transfer_completes() {
 fn what_it_cannot_run_is_refused_by_name() {
     let flows = "[[flow]]\nname = \"a\"\ncc = \"no_such_control\"\n\
                  [[flow]]\nname = \"b\"\ncc = \"cubic\"\necn = \"accecn\"\n\
-                 [[flow]]\nname = \"c\"\nvoip = {}\n";
+                 [[flow]]\nname = \"c\"\nvoip = {}\n\
+                 [[event]]\nname = \"e\"\nat = \"flow a alpha > 0.5\"\nhop = \"link\"\nrate = \"1mbit\"\n";
     let (scenario, engine) =
         live("1s", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", flows);
     let said: Vec<String> = engine.refuse(&scenario).iter().map(ToString::to_string).collect();
@@ -337,6 +365,7 @@ fn what_it_cannot_run_is_refused_by_name() {
         "flow a: congestion control no_such_control: this machine's kernel has ",
         "flow b: ecn accecn: ",
         "flow c: traffic voip: ",
+        "event e: alpha of flow a: a kernel shows a TCP sender's cwnd",
     ] {
         assert!(said.contains(part), "{said}");
     }

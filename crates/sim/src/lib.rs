@@ -16,7 +16,6 @@ mod packet;
 mod recorder;
 mod run;
 mod tap;
-mod timeline;
 mod topology;
 
 /// The example of the README runs.
