@@ -195,6 +195,24 @@ def test_an_experiment_runs_live_and_repeats(tmp_path: Path) -> None:
     assert "are identical on sim" in sojourn("run", file, "-o", "s", "--repeat", "2", cwd=tmp_path).stderr
 
 
+def test_the_host_s_kernel_is_a_stack_of_the_live_engine_alone(tmp_path: Path) -> None:
+    file = tmp_path / "e.toml"
+    text = (
+        '[experiment]\nname = "e"\nstack = "host"\nduration = "1s"\nping = false\n[[hop]]\nname = "b"\nrate = "10mbit"\n'
+        'qdisc = "fq_codel"\nrtt = "10ms"\n[[flow]]\nname = "f"\ncc = "reno"\n'
+    )
+    file.write_text(text)
+    refused = sojourn("run", file, "-o", "r", cwd=tmp_path)
+    assert refused.returncode == 2, refused.stderr
+    assert "experiment: stack host: its hosts are not this machine's kernel" in refused.stderr
+    assert "--engine live" in refused.stderr
+    assert refused.stderr.count("stack host") == 1, refused.stderr
+    assert not (tmp_path / "r").exists()
+    file.write_text(text.replace('"host"', '"hots"'))
+    wrong = sojourn("check", file, cwd=tmp_path)
+    assert (wrong.returncode, 'did you mean "host"?' in wrong.stderr) == (2, True), wrong.stderr
+
+
 def test_the_status_names_queues_and_the_flows_that_send() -> None:
     queue = {
         "name": "bottleneck.up.qdisc",

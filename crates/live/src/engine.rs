@@ -1,7 +1,7 @@
 //! The live engine: experiments with kernel TCP, UDP and pings as hosts.
 //!
 //! Whatever the host's kernel or the engine lacks is refused by name before anything starts. Hosts run the machine's own
-//! kernel, which the result names, so only the default stack is accepted: it says how the queues behave.
+//! kernel, which the result names, so the only stacks are `host` and the default; the latter determines how the queues behave.
 
 use crate::hosts::{CWND, Kernel, MOST_FLOWS};
 use crate::lab::{HelperCommand, Lab};
@@ -11,8 +11,8 @@ use crate::relay::{self, Outcome, Setting};
 use crate::{NAME, advice, clock::Clock, control, machine};
 use sojourn_engine::{Capabilities, Clock as Kind, Engine, Facts, RunError, Watch};
 use sojourn_model::{
-    EcnMode, ElementKind, Feature, Flow, Gauge, Ip, Place, ReceiveWindow, RuleKind, Scenario, Side,
-    Tcp, Traffic, TrafficKind, Unsupported, When,
+    EcnMode, ElementKind, Feature, Flow, Gauge, HOST_STACK, Ip, Place, ReceiveWindow, RuleKind,
+    Scenario, Side, Tcp, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_path::Elements;
 use sojourn_qdisc::Registry;
@@ -125,8 +125,9 @@ impl Engine for Live {
         let registry = Registry::<Packet>::built_in();
         let qdiscs = registry.disciplines().iter().map(|d| Feature::Qdisc(d.name.to_owned()));
         let controls = self.controls.iter().cloned().map(Feature::CongestionControl);
-        let stack = Feature::Stack(sojourn_stacks::DEFAULT.to_owned());
-        let mut able: Capabilities = qdiscs.chain(controls).chain([stack]).collect();
+        // Without the key, an experiment has the default.
+        let stacks = [HOST_STACK, sojourn_stacks::DEFAULT].map(|s| Feature::Stack(s.to_owned()));
+        let mut able: Capabilities = qdiscs.chain(controls).chain(stacks).collect();
         able.extend(ElementKind::ALL.iter().copied().filter(|k| carries(*k)).map(Feature::Element));
         able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
         able.extend(TrafficKind::ALL.iter().copied().filter(|k| sends(*k)).map(Feature::Traffic));
@@ -221,7 +222,8 @@ impl Live {
             ),
             Feature::Stack(_) => (
                 "its hosts run this machine's kernel, whatever a stack says".to_owned(),
-                "leave stack out, or run it with --engine sim or linux".to_owned(),
+                "write stack = \"host\" or leave it out, or run it with --engine sim or linux"
+                    .to_owned(),
             ),
             Feature::Traffic(TrafficKind::Program) => (
                 "experiment files run programs on the Linux engine".to_owned(),

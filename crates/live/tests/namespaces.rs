@@ -63,7 +63,7 @@ fn test() {
     if let Some(why) = &refused {
         eprintln!("no namespaces on this machine, so their tests are ignored: {why}");
     }
-    let tests: [Test; 20] = [
+    let tests: [Test; 21] = [
         ("a_download_passes_the_queue", a_download_passes_the_queue),
         ("the_status_is_the_commands", the_status_is_the_commands),
         ("connections_take_the_control_of_the_route", connections_take_the_control_of_the_route),
@@ -76,6 +76,7 @@ fn test() {
         ("events_follow_what_happens", events_follow_what_happens),
         ("a_transfer_completes", a_transfer_completes),
         ("what_it_cannot_run_is_refused_by_name", what_it_cannot_run_is_refused_by_name),
+        ("the_stack_is_the_host_s", the_stack_is_the_host_s),
         ("super_packets_are_split", super_packets_are_split),
         ("packets_are_captured", packets_are_captured),
         ("a_full_disk_ends_a_run_and_says_so", a_full_disk_ends_a_run_and_says_so),
@@ -369,6 +370,25 @@ fn what_it_cannot_run_is_refused_by_name() {
     ] {
         assert!(said.contains(part), "{said}");
     }
+}
+
+/// The explicit name of the default.
+fn the_stack_is_the_host_s() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"reno\"\nbytes = \"20k\"\n";
+    let hop = "rate = \"10mbit\"\nqdisc = \"fq_codel\"\nrtt = \"10ms\"";
+    let (mut scenario, engine) = live("300ms", hop, flow);
+    let stacks = |scenario: &mut Scenario, stack: &str| {
+        scenario.stack = stack.to_owned();
+        scenario.hops[0].stack = stack.to_owned();
+        scenario.flows[0].stack = stack.to_owned();
+    };
+    stacks(&mut scenario, "linux-5.4");
+    let said: Vec<String> = engine.refuse(&scenario).iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("write stack = \"host\" or leave it out"), "{said:?}");
+    stacks(&mut scenario, "host");
+    let run = made((scenario, engine));
+    assert_eq!(run.table("completions").unwrap().len(), 1);
 }
 
 fn super_packets_are_split() {
