@@ -9,6 +9,7 @@ mod contract;
 mod facts;
 mod foreseen;
 mod many;
+pub mod programs;
 mod registry;
 mod timeline;
 
