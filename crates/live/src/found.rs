@@ -28,7 +28,7 @@ pub(crate) const OTHERS: &str = "others";
 
 /// What tells a flow from others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Identity {
+pub(crate) struct Identity {
     /// The server's, and the client's.
     addresses: [IpAddr; 2],
     ports: [u16; 2],
@@ -43,7 +43,7 @@ enum Kind {
 
 impl Identity {
     /// Of a frame for this host; none if the frame is no IP packet, or one for everybody, as hosts' kernels send.
-    fn of(frame: &Frame, to: Host) -> Option<Self> {
+    pub(crate) fn of(frame: &Frame, to: Host) -> Option<Self> {
         let address = |bytes: &[u8]| -> Option<IpAddr> {
             match bytes.len() {
                 4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
@@ -68,17 +68,22 @@ impl Identity {
         Some(Self { addresses, ports, transport })
     }
 
-    fn end(&self, host: Host) -> (IpAddr, u16) {
+    pub(crate) const fn is_tcp(&self) -> bool {
+        matches!(self.transport, Some(Kind::Tcp))
+    }
+
+    /// A host's address and port.
+    pub(crate) fn end(&self, host: Host) -> (IpAddr, u16) {
         (self.addresses[host.index()], self.ports[host.index()])
     }
 }
 
 /// What has come to one host of a flow.
 #[derive(Clone, Copy, Default, Debug)]
-struct Arrived {
-    packets: u64,
+pub(crate) struct Arrived {
+    pub(crate) packets: u64,
     /// Bytes of payload; of TCP each once, up to the highest.
-    payload: u64,
+    pub(crate) payload: u64,
     ce: u64,
     /// Segments that echo congestion.
     ece: u64,
@@ -87,7 +92,7 @@ struct Arrived {
 }
 
 impl Arrived {
-    fn add(&mut self, packet: &Packet) {
+    pub(crate) fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.ce += u64::from(packet.ecn() == Ecn::Ce);
         self.ece += u64::from(packet.echoes());
@@ -300,7 +305,7 @@ impl Flows {
             if found.rows.last().is_some_and(|row| row.at > found.last) {
                 continue;
             }
-            let is_tcp = |identity: &&Identity| identity.transport == Some(Kind::Tcp);
+            let is_tcp = |identity: &&Identity| identity.is_tcp();
             let receiver = found.receiver();
             let socket = found.identity.as_ref().filter(is_tcp).and_then(|identity| {
                 let (own, peer) = (identity.end(receiver.other()), identity.end(receiver));

@@ -18,6 +18,7 @@ use crate::validity::Validity;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use sojourn_capture::Capture;
+use sojourn_engine::programs;
 use sojourn_engine::{Item, RunError, Timeline, WATCH_EVERY, Watch};
 use sojourn_model::{Action, Direction, Edge, Gauge, Reference, Scenario, Traffic as Kind};
 use sojourn_net::{Hosts, Network};
@@ -105,8 +106,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) registry: &'a Registry<Packet>,
     pub(crate) elements: &'a Elements,
-    /// Packet sockets of the relay's interfaces to server and client.
-    pub(crate) links: [OwnedFd; 2],
+    /// Packet sockets of the relay's interfaces to server and client, of each pair of hosts.
+    pub(crate) links: Vec<[OwnedFd; 2]>,
+    /// The pair that each flow is between; the first for flows that are not in the list.
+    pub(crate) pair_of: Vec<usize>,
     /// Whether hosts hand super-packets over.
     pub(crate) offload: bool,
     /// Whether the loop never sleeps.
@@ -135,8 +138,9 @@ fn profile(name: &str) -> sojourn_qdisc::QdiscQuirks {
 /// Packets that have left the model and wait to be sent.
 struct Outbox<'t, T> {
     traffic: &'t mut T,
-    /// For the server, and for the client: when each left the model, in order.
-    waiting: [Vec<(Time, Packet)>; 2],
+    pair_of: &'t [usize],
+    /// For the server and for the client of each pair: when each left the model, in order.
+    waiting: Vec<[Vec<(Time, Packet)>; 2]>,
 }
 
 impl<T: Traffic> Hosts<Packet, Observers> for Outbox<'_, T> {
@@ -147,7 +151,8 @@ impl<T: Traffic> Hosts<Packet, Observers> for Outbox<'_, T> {
             captures.at_host(now, packet.to(), &packet);
         }
         self.traffic.delivered(now, &packet);
-        self.waiting[packet.to().index()].push((now, packet));
+        let pair = self.pair_of.get(packet.flow()).copied().unwrap_or(0);
+        self.waiting[pair][packet.to().index()].push((now, packet));
     }
 }
 
@@ -202,7 +207,7 @@ pub(crate) fn run<T: Traffic>(
     relay.run(watch)
 }
 
-impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
+impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
     fn new(setting: &'a Setting<'a>, traffic: &'t mut T) -> Result<Self, RunError> {
         let scenario = setting.scenario;
         let basis = basis(setting);
@@ -237,7 +242,11 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         Ok(Self {
             setting,
             network,
-            outbox: Outbox { traffic, waiting: [Vec::new(), Vec::new()] },
+            outbox: Outbox {
+                traffic,
+                pair_of: &setting.pair_of,
+                waiting: setting.links.iter().map(|_| [Vec::new(), Vec::new()]).collect(),
+            },
             recorder,
             ports,
             clock: setting.clock,
@@ -268,14 +277,18 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
     fn relay(&mut self, end: Time, watch: &dyn Watch) -> Result<Machine, RunError> {
         let setting = self.setting;
         let (ticks, cpu) = (Ticks::now(), thread_cpu());
-        let mut batches = [(); 2].map(|()| Batch::new(BATCH, ROOM[usize::from(setting.offload)]));
+        let room = ROOM[usize::from(setting.offload)];
+        let batches = setting.links.iter().map(|_| [(); 2].map(|()| Batch::new(BATCH, room)));
+        let mut batches: Vec<[Batch; 2]> = batches.collect();
         let mut arrivals: Vec<(Time, Host, Offloaded, Vec<u8>)> = Vec::new();
         loop {
             let now = self.clock.look();
             let mut is_full = false;
-            for host in Host::BOTH {
-                let (batch, link) = (&mut batches[host.index()], &setting.links[host.index()]);
-                is_full |= self.receive(now, host, batch, link, &mut arrivals)?;
+            for (batches, links) in batches.iter_mut().zip(&setting.links) {
+                for host in Host::BOTH {
+                    let (batch, link) = (&mut batches[host.index()], &links[host.index()]);
+                    is_full |= self.receive(now, host, batch, link, &mut arrivals)?;
+                }
             }
             arrivals.sort_by_key(|arrival| arrival.0);
             for (at, from, offloaded, frame) in arrivals.drain(..) {
@@ -472,9 +485,11 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
 
     /// Sends what has left the model.
     fn flush(&mut self) -> Result<(), RunError> {
-        for host in Host::BOTH {
-            let link = self.setting.links[host.index()].as_fd();
-            let waiting = &mut self.outbox.waiting[host.index()];
+        let pairs = self.setting.links.iter().zip(&mut self.outbox.waiting);
+        let ways =
+            pairs.flat_map(|(links, waiting)| Host::BOTH.into_iter().zip(links).zip(waiting));
+        for ((host, link), waiting) in ways {
+            let link = link.as_fd();
             let room = if self.setting.offload { JOINED } else { BATCH };
             for some in waiting.chunks(room) {
                 let now = self.clock.now();
@@ -538,10 +553,9 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         if let Some(captures) = &mut self.network.observer.captures {
             captures.check()?;
         }
-        for host in Host::BOTH {
+        for link in self.setting.links.iter().flatten() {
             // An interface that is gone is found where frames are read.
-            let link = self.setting.links[host.index()].as_fd();
-            let overrun = sys::packet_statistics(link).map_or(0, |(_, overrun)| overrun);
+            let overrun = sys::packet_statistics(link.as_fd()).map_or(0, |(_, overrun)| overrun);
             self.counts.overrun += u64::from(overrun);
         }
         if self.clock.was_suspended() {
@@ -560,7 +574,7 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         let nap = due.since(now).saturating_sub(NEAR).min(LOOK);
         if nap > Span::ZERO {
             let wakes = self.outbox.traffic.wakes();
-            let links = self.setting.links.iter().map(AsFd::as_fd);
+            let links = self.setting.links.iter().flatten().map(AsFd::as_fd);
             let all: Vec<BorrowedFd<'_>> = links.chain(wakes).collect();
             let mut fds: Vec<PollFd<'_>> =
                 all.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
@@ -620,7 +634,8 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         if let Some(captures) = self.network.observer.captures.take() {
             captures.finish()?;
         }
-        let tables = self.recorder.finish(delays, |table| table != "output");
+        let has_programs = programs::are_in(self.setting.scenario);
+        let tables = self.recorder.finish(delays, |table| table != "output" || has_programs);
         Ok(Outcome { tables, length, validity })
     }
 }
