@@ -602,7 +602,7 @@ pub(crate) static FLOW: Section = Section {
             "A source that alternates between on and off: TCP, or UDP if `udp` is given, too.",
         ),
         key("quic", Ty::Table(&QUIC), "One QUIC connection between two real implementations."),
-        key("program", Ty::Table(&PROGRAM), "Programs of the machine, on the Linux engine."),
+        key("program", Ty::Table(&PROGRAM), "Programs of the machine, on the Linux and the live engine."),
         key(
             TrafficKind::App.name(),
             Ty::Text,
@@ -761,7 +761,7 @@ pub(crate) static STREAMING: Section = Section {
 
 pub(crate) static PROGRAM: Section = Section {
     name: "program of [[flow]]",
-    doc: "Programs of this machine, unmodified, in virtual time, on the Linux engine alone: a server, and a client that it serves. All packets between them are the flow's, which ends with the client. They run in a folder of their own (`/tmp`), find each other by the names `server` and `client`, and write what nobody keeps but their standard output and error (table `output`).",
+    doc: "Programs of this machine, unmodified, on the Linux engine in virtual time or on the live engine: a server, and a client that it serves. All packets between them are the flow's, which ends with the client. They run in a folder of their own (`/tmp`), find each other by the names `server` and `client`, and write what nobody keeps but their standard output and error (table `output`).",
     keys: &[
         required("client", Ty::List(&Ty::Text), "The client's command and its arguments."),
         key(
