@@ -195,6 +195,94 @@ def test_an_experiment_runs_live_and_repeats(tmp_path: Path) -> None:
     assert "are identical on sim" in sojourn("run", file, "-o", "s", "--repeat", "2", cwd=tmp_path).stderr
 
 
+PROGRAM = """
+[[flow]]
+name = "page"
+
+[flow.program]
+server = ["/usr/bin/python3", "-m", "http.server", "80", "--directory", "www"]
+client = ["/usr/bin/python3", "get.py"]
+ready = "port 80"
+
+[flow.program.files]
+"www/file" = "some text"
+"get.py" = '''
+import urllib.request
+print(urllib.request.urlopen("http://server/file").read().decode())
+'''
+"""
+
+
+def _experiment(tmp_path: Path, more: str) -> Path:
+    file = tmp_path / "e.toml"
+    file.write_text(
+        '[experiment]\nname = "e"\nstack = "host"\nduration = "3s"\nping = false\nwarmup = "0s"\n[[hop]]\nname = "b"\n'
+        f'rate = "10mbit"\nqdisc = "fq_codel"\nrtt = "10ms"\n{more}'
+    )
+    return file
+
+
+@pytest.mark.usefixtures("allowed")
+def test_programs_of_an_experiment_run_live(tmp_path: Path) -> None:
+    window = '[[window]]\nname = "all"\nfrom = "0s"\nto = "3s"\n'
+    event = '[[event]]\nname = "slower"\nat = "flow page ends + 100ms"\nhop = "b"\nrate = "5mbit"\n'
+    file = _experiment(tmp_path, PROGRAM + window + event)
+    ran = sojourn("run", file, "-o", "r", "--engine", "live", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    [record] = Folder.open(tmp_path / "r").records()
+    run = Folder.open(tmp_path / "r").run(record)
+    lines = list(zip(*run.rows("output", "flow", "program", "text"), strict=True))
+    assert ("page", "client", "some text") in lines
+    assert any(program == "server" and "GET /file" in text for _, program, text in lines), lines
+    subjects = list(zip(*run.rows("events", "what", "subject"), strict=True))
+    assert ("event", "event slower") in subjects
+    table = sojourn("table", "r", "median(completion_time, page) over all", "--json", cwd=tmp_path)
+    assert table.returncode == 0, table.stderr
+    failing = _experiment(tmp_path, PROGRAM.replace("server/file", "server/none"))
+    failed = sojourn("run", failing, "-o", "s", "--engine", "live", cwd=tmp_path)
+    assert failed.returncode not in {0, 1}, failed.stderr
+    assert "flow page: its client ended with exit status 1, and 0 is what it should end with" in failed.stderr
+    assert "HTTP Error 404" in failed.stderr
+    assert "Traceback (most recent call last):\n  File \"/work" not in failed.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (PROGRAM.replace("/usr/bin/python3", "no-such-python"), "flow page: the server no-such-python: this machine has no such program"),
+        (PROGRAM.replace("ready =", 'cpu_limit = "2s"\nready ='), "flow page: cpu_limit: this machine's clock goes on"),
+        (
+            '[[flow]]\nname = "f"\ncc = "reno"\n'
+            '[[event]]\nname = "e"\nat = "flow f ssthresh > 9"\nhop = "b"\nrate = "1mbit"\n',
+            "event e: ssthresh of flow f: a kernel shows a TCP sender's cwnd, and no other number of a flow",
+        ),
+    ],
+)  # fmt: skip
+def test_the_live_engine_names_what_it_cannot_run(tmp_path: Path, more: str, said: str) -> None:
+    ran = sojourn("run", _experiment(tmp_path, more), "-o", "r", "--engine", "live", cwd=tmp_path)
+    assert ran.returncode == 2, ran.stderr
+    assert said in ran.stderr
+    assert not (tmp_path / "r").exists()
+
+
+def test_the_host_s_kernel_is_a_stack_of_the_live_engine_alone(tmp_path: Path) -> None:
+    file = tmp_path / "e.toml"
+    text = (
+        '[experiment]\nname = "e"\nstack = "host"\nduration = "1s"\nping = false\n[[hop]]\nname = "b"\nrate = "10mbit"\n'
+        'qdisc = "fq_codel"\nrtt = "10ms"\n[[flow]]\nname = "f"\ncc = "reno"\n'
+    )
+    file.write_text(text)
+    refused = sojourn("run", file, "-o", "r", cwd=tmp_path)
+    assert refused.returncode == 2, refused.stderr
+    assert "experiment: stack host: its hosts are not this machine's kernel" in refused.stderr
+    assert "--engine live" in refused.stderr
+    assert refused.stderr.count("stack host") == 1, refused.stderr
+    assert not (tmp_path / "r").exists()
+    file.write_text(text.replace('"host"', '"hots"'))
+    wrong = sojourn("check", file, cwd=tmp_path)
+    assert (wrong.returncode, 'did you mean "host"?' in wrong.stderr) == (2, True), wrong.stderr
+
+
 def test_the_status_names_queues_and_the_flows_that_send() -> None:
     queue = {
         "name": "bottleneck.up.qdisc",

@@ -1,8 +1,8 @@
 //! What an engine can run.
 
 use sojourn_model::{
-    Action, Element, Feature, Gauge, Kind, Place, Scenario, Side, TcWords, Traffic, Unsupported,
-    When,
+    Action, Element, Feature, Gauge, HOST_STACK, Kind, Place, Scenario, Side, TcWords, Traffic,
+    Unsupported, When,
 };
 use std::collections::BTreeSet;
 
@@ -37,8 +37,15 @@ impl Missing<'_> {
         if self.able.has(&what) || said(&self.found) {
             return;
         }
-        let why = "this engine does not have it".to_owned();
-        self.found.push(Unsupported { what, place: place.clone(), why, help: String::new() });
+        let (why, help) = match &what {
+            Feature::Stack(name) if name == HOST_STACK => (
+                "its hosts are not this machine's kernel",
+                "the live engine has them: --engine live; or name a stack of sojourn stacks",
+            ),
+            _ => ("this engine does not have it", ""),
+        };
+        let (why, help) = (why.to_owned(), help.to_owned());
+        self.found.push(Unsupported { what, place: place.clone(), why, help });
     }
 
     fn qdisc(&mut self, words: &TcWords, place: &Place) {
@@ -105,7 +112,9 @@ impl Capabilities {
         missing.need(stack(&scenario.stack), &Place::Experiment);
         for hop in &scenario.hops {
             let place = Place::Hop(hop.name.clone());
-            missing.need(stack(&hop.stack), &place);
+            if hop.stack != scenario.stack {
+                missing.need(stack(&hop.stack), &place);
+            }
             if let Some(by) = hop.by {
                 missing.need(Feature::HopsBy(by), &place);
             }
@@ -121,7 +130,9 @@ impl Capabilities {
         }
         for flow in &scenario.flows {
             let place = Place::Flow(flow.name.clone());
-            missing.need(stack(&flow.stack), &place);
+            if flow.stack != scenario.stack {
+                missing.need(stack(&flow.stack), &place);
+            }
             if let Some(by) = flow.by {
                 missing.need(Feature::HostsBy(by), &place);
             }

@@ -9,7 +9,9 @@ mod contract;
 mod facts;
 mod foreseen;
 mod many;
+pub mod programs;
 mod registry;
+mod timeline;
 
 pub use capabilities::Capabilities;
 pub use contract::{Engine, Fault, RunError, Watch};
@@ -17,3 +19,4 @@ pub use facts::{Clock, Facts};
 pub use foreseen::{Disk, Foreseen, Memory};
 pub use many::{WatchMany, refuse_capture, run_many};
 pub use registry::{Registry, UnknownEngine};
+pub use timeline::{Item, Timeline, WATCH_EVERY};

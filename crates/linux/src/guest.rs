@@ -14,6 +14,7 @@ use crate::programs;
 use crate::samples::{Sample, Samples};
 use crate::tools::Agent;
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process};
+use sojourn_engine::programs::{EXPECTED, End, LAST_LINES, PLACES};
 use sojourn_engine::{RunError, Watch};
 use sojourn_guests::{Calendar, Plugged, World};
 use sojourn_model::Scenario;
@@ -405,9 +406,7 @@ pub fn run(
 
 /// What a program of a flow did, with the last that it wrote.
 fn fault(scenario: &Scenario, flow: usize, client: bool, what: &str, samples: &Samples) -> String {
-    const LINES: usize = 3;
-    let name = &scenario.flows[flow].name;
-    let end = if client { "client" } else { "server" };
+    let end = if client { End::Client } else { End::Server };
     let mut lines: Vec<&str> = samples
         .all
         .iter()
@@ -419,31 +418,18 @@ fn fault(scenario: &Scenario, flow: usize, client: bool, what: &str, samples: &S
             _ => None,
         })
         .filter(|line| !line.is_empty())
-        .take(LINES)
+        .take(LAST_LINES)
         .collect();
     lines.reverse();
-    let wrote = if lines.is_empty() {
-        "it wrote nothing".to_owned()
-    } else {
-        format!("the last that it wrote: {}", lines.join(" / "))
-    };
-    format!("flow {name}: its {end} {what}; {wrote}")
+    programs::fault(&scenario.flows[flow].name, end, what, &lines)
 }
-
-/// What to do where a program did what it should not.
-const EXPECTED: &str =
-    "the flow's table `program` says what is expected of it: ready, exit, within, cpu_limit";
-
-/// Where programs and their libraries lie.
-pub(crate) const PROGRAMS: [&str; 7] =
-    ["/usr", "/bin", "/sbin", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/iproute2"];
 
 /// What the guest's process may read of the host: programs, and the engine's cache with the kernel, the agent and perhaps a tc.
 fn reads(kernel: &Kernel, agent: &Agent, scenario: &Scenario) -> String {
     let cache = agent.init.ancestors().nth(2).map(Path::to_path_buf);
     let ours = [kernel.program.parent().map(Path::to_path_buf), cache].into_iter().flatten();
     let ours = ours.chain(programs::reads(scenario)).map(|folder| folder.display().to_string());
-    PROGRAMS.into_iter().map(str::to_owned).chain(ours).collect::<Vec<_>>().join(":")
+    PLACES.into_iter().map(str::to_owned).chain(ours).collect::<Vec<_>>().join(":")
 }
 
 /// How far the guest says it is.
@@ -481,7 +467,7 @@ mod tests {
     /// Whatever runs in the kernel's process, the host's kernel lets it read what it was given and write in its folder.
     #[test]
     fn the_process_reads_what_it_was_given_and_writes_in_its_folder() {
-        if crate::tools::find("cc").is_none() {
+        if sojourn_engine::programs::find("cc").is_none() {
             return;
         }
         let (cache, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -495,7 +481,7 @@ mod tests {
                 .env_clear()
                 .env("PATH", "/usr/bin:/bin")
                 .env("LD_PRELOAD", &agent.preload)
-                .env("SOJOURN_READS", format!("{}:{}", PROGRAMS.join(":"), cache.path().display()))
+                .env("SOJOURN_READS", format!("{}:{}", PLACES.join(":"), cache.path().display()))
                 .env("SOJOURN_WRITES", own.path())
                 .output()
                 .unwrap();

@@ -238,7 +238,8 @@ impl Engine for Linux {
         let of = |scenario: &Scenario, wires| -> Option<String> {
             let (kernel, cache) = (self.kernel(&scenario.stack)?, self.cache.as_deref().ok()?);
             let programs = programs(cache, scenario).ok()?;
-            let plan = tools::fnv1a(&plan::Plan::new(scenario, &programs, wires).text);
+            let plan =
+                sojourn_engine::programs::fnv1a(&plan::Plan::new(scenario, &programs, wires).text);
             let programs = programs::identity(scenario);
             Some(format!("kernel {}, plan {plan:016x}{programs}", kernel.id()))
         };

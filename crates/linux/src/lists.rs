@@ -13,7 +13,7 @@
 
 use crate::asked;
 use crate::schedule::start_offset;
-use crate::tools::fnv1a;
+use sojourn_engine::programs::fnv1a;
 use sojourn_model::{Flow, OnOff, Pulse, Scenario, Start, Traffic};
 use sojourn_units::{Random, Span, Time};
 use sojourn_workload::{Act, Arrivals, Datagrams, Pulses, Source, random_name};

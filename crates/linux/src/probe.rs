@@ -8,9 +8,10 @@
 //! kernel says which are disciplines.
 
 use crate::cores::Core;
-use crate::guest::{Boot, Guest, LOOK_EVERY, OWN_CLOCK, PROGRAMS, folder, last_words};
+use crate::guest::{Boot, Guest, LOOK_EVERY, OWN_CLOCK, folder, last_words};
 use crate::tools;
 use serde::Serialize;
+use sojourn_engine::programs::PLACES;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -45,7 +46,7 @@ pub fn ask(cache: &Path, kernel: &Path) -> Result<Answer, String> {
     let words = words(&fs::read(kernel).map_err(cannot)?);
     fs::write(at.path().join("words"), words.join("\n")).map_err(cannot)?;
     let ours = [kernel.parent(), probe.init.parent()].into_iter().flatten();
-    let reads = PROGRAMS.map(str::to_owned).into_iter();
+    let reads = PLACES.map(str::to_owned).into_iter();
     let reads: Vec<String> = reads.chain(ours.map(|p| p.display().to_string())).collect();
     let (clock, core, reads) = ([OWN_CLOCK.to_owned()], Core::take(), reads.join(":"));
     let boot = Boot { at: at.path(), reads: &reads, seed: 0, clock: &clock, core: core.as_ref() };

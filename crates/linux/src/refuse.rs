@@ -8,8 +8,8 @@ use crate::places::element_at;
 use crate::{middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
-    Action, By, EcnMode, Element, ElementKind, Feature, Flow, Ip, Kind, OnOff, Place, Program,
-    Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, Unsupported, When,
+    Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Ip, Kind, OnOff, Place,
+    Program, Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
 use std::borrow::Cow;
@@ -53,7 +53,8 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     let mut refusals = Refusals(Vec::new());
     let kernel = kernel(&mut refusals, here, scenario);
     for missing in here.able.refuse(scenario) {
-        if kernel.is_some() || !is_of_a_kernel(&missing.what) {
+        let is_host = missing.what == Feature::Stack(HOST_STACK.to_owned());
+        if kernel.is_some() || is_host || !is_of_a_kernel(&missing.what) {
             refusals.0.push(explained(here, missing));
         }
     }
@@ -176,7 +177,7 @@ fn kernel<'a>(refusals: &mut Refusals, here: &Here<'a>, scenario: &Scenario) -> 
         refusals.add(engine(), &Place::Experiment, "no kernel has been built for it", help);
         return None;
     }
-    if here.kernel.is_none() {
+    if here.kernel.is_none() && scenario.stack != HOST_STACK {
         let known: Vec<String> = here.kernels.iter().map(Kernel::stack).collect();
         let (why, help) = match (here.chosen, scenario.stack.strip_prefix("linux-")) {
             (Some(chosen), _) => (

@@ -3,6 +3,7 @@
 //! The agent is C because it must run as the init of a kernel on whatever the host has: the compiler that built
 //! the kernel builds it in a second, statically, and it is kept in the cache under the hash of its source.
 
+use sojourn_engine::programs::{find, fnv1a};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,15 +31,6 @@ pub struct Programs {
     pub ip: String,
     /// `tc`.
     pub tc: String,
-}
-
-/// Finds a program on the path, or where system administrators' programs are.
-pub fn find(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain(["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from))
-        .map(|folder| folder.join(name))
-        .find(|file| file.is_file())
 }
 
 impl Programs {
@@ -113,12 +105,6 @@ pub struct Agent {
     pub init: PathBuf,
     /// What is loaded into the kernel's process.
     pub preload: PathBuf,
-}
-
-/// A hash of a text (FNV-1a): enough to tell plans and sources apart.
-pub(crate) fn fnv1a(bytes: impl AsRef<[u8]>) -> u64 {
-    let add = |h: u64, b: &u8| (h ^ u64::from(*b)).wrapping_mul(0x0000_0100_0000_01b3);
-    bytes.as_ref().iter().fold(0xcbf2_9ce4_8422_2325, add)
 }
 
 /// The agent, compiled if it is not in the cache yet.

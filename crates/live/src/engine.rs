@@ -1,23 +1,29 @@
-//! The live engine: experiments with kernel TCP, UDP and pings as hosts.
+//! The live engine: experiments with kernel TCP, UDP, pings and programs as hosts.
 //!
 //! Whatever the host's kernel or the engine lacks is refused by name before anything starts. Hosts run the machine's own
-//! kernel, which the result names, so only the default stack is accepted: it says how the queues behave.
+//! kernel, which the result names, so the only stacks are `host` and the default; the latter determines how the queues behave.
 
-use crate::hosts::{Kernel, MOST_FLOWS};
+use crate::hosts::{CWND, Kernel, MOST_FLOWS};
 use crate::lab::{HelperCommand, Lab};
 use crate::packet::Packet;
-use crate::protocol::{Host, Plan};
+use crate::programs::MOST_PROGRAMS;
+use crate::protocol::{Host, Pair, Plan};
 use crate::relay::{self, Outcome, Setting};
 use crate::{NAME, advice, clock::Clock, control, machine};
+use sojourn_engine::programs::{self, End};
 use sojourn_engine::{Capabilities, Clock as Kind, Engine, Facts, RunError, Watch};
 use sojourn_model::{
-    EcnMode, ElementKind, Feature, Ip, Place, ReceiveWindow, RuleKind, Scenario, Side, Tcp,
-    Traffic, TrafficKind, Unsupported,
+    EcnMode, ElementKind, Feature, Flow, Gauge, HOST_STACK, Ip, Place, Program, ReceiveWindow,
+    RuleKind, Scenario, Side, Tcp, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_path::Elements;
 use sojourn_qdisc::Registry;
 use sojourn_results::{EngineId, Run};
+use sojourn_units::{Dscp, Span};
+use std::borrow::Cow;
 use std::fs;
+use std::net::IpAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,7 +101,8 @@ fn controls() -> Vec<String> {
 
 /// The traffic that the hosts send.
 const fn sends(kind: TrafficKind) -> bool {
-    matches!(kind, TrafficKind::Tcp | TrafficKind::Udp | TrafficKind::Ping)
+    use TrafficKind::{Ping, Program, Tcp, Udp};
+    matches!(kind, Tcp | Udp | Ping | Program)
 }
 
 /// Whether frames can pass an element of this kind: all but tunnels, since frames get no outer headers here.
@@ -116,20 +123,26 @@ impl Engine for Live {
         Facts::new("the live engine", Kind::Wall, crate::hosts::SENDER_PORT)
     }
 
-    fn identity(&self, _: &Scenario) -> String {
-        machine()
+    fn identity(&self, scenario: &Scenario) -> String {
+        machine() + &programs::identity(scenario)
     }
 
     fn capabilities(&self) -> Capabilities {
         let registry = Registry::<Packet>::built_in();
         let qdiscs = registry.disciplines().iter().map(|d| Feature::Qdisc(d.name.to_owned()));
         let controls = self.controls.iter().cloned().map(Feature::CongestionControl);
-        let stack = Feature::Stack(sojourn_stacks::DEFAULT.to_owned());
-        let mut able: Capabilities = qdiscs.chain(controls).chain([stack]).collect();
+        // Without the key, an experiment has the default.
+        let stacks = [HOST_STACK, sojourn_stacks::DEFAULT].map(|s| Feature::Stack(s.to_owned()));
+        let mut able: Capabilities = qdiscs.chain(controls).chain(stacks).collect();
         able.extend(ElementKind::ALL.iter().copied().filter(|k| carries(*k)).map(Feature::Element));
         able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
         able.extend(TrafficKind::ALL.iter().copied().filter(|k| sends(*k)).map(Feature::Traffic));
-        able.extend([Feature::PerFlowDelay, Feature::Capture]);
+        able.extend([
+            Feature::PerFlowDelay,
+            Feature::Capture,
+            Feature::RelativeEvents,
+            Feature::StateEvents,
+        ]);
         able
     }
 
@@ -138,25 +151,42 @@ impl Engine for Live {
         for refusal in &mut refusals {
             self.explain(refusal);
         }
-        let mut limit = |what: &'static str, place: Place, why: &str, help: &str| {
+        let mut limit = |what: Cow<'static, str>, place: Place, why: &str, help: &str| {
             let (why, help) = (why.to_owned(), help.to_owned());
-            refusals.push(Unsupported { what: Feature::Limit(what.into()), place, why, help });
+            refusals.push(Unsupported { what: Feature::Limit(what), place, why, help });
         };
         if scenario.flows.len() > MOST_FLOWS {
-            limit("more than 200 flows", Place::Flows, "each has sockets of its own", "");
+            limit("more than 200 flows".into(), Place::Flows, "each has sockets of its own", "");
+        }
+        if programs::programs(scenario).count() > MOST_PROGRAMS {
+            let why = "each has two namespaces of its own, in which the relay looks for packets";
+            limit("more than 16 flows of programs".into(), Place::Flows, why, "");
         }
         if !scenario.plugins.is_empty() {
             let why = "plugins and classes queue the simulator's packets, and not real frames";
-            limit("plugins", Place::Experiment, why, "run it with --engine sim");
+            limit("plugins".into(), Place::Experiment, why, "run it with --engine sim");
+        }
+        for (when, place) in times(scenario) {
+            if let When::State { gauge: Gauge::Flow { flow, name }, .. } = when
+                && !shows(scenario, flow, name)
+            {
+                let why = "a kernel shows a TCP sender's cwnd, and no other number of a flow";
+                let help = "wait for cwnd or for a queue's number, or run it with --engine sim";
+                limit(format!("{name} of flow {flow}").into(), place, why, help);
+            }
         }
         for flow in &scenario.flows {
             let place = || Place::Flow(flow.name.clone());
-            if flow.ip == Ip::V6 {
-                limit("ip v6", place(), "the hosts' flows use version 4", "leave ip out");
+            if let Traffic::Program(program) = &flow.traffic {
+                for (what, why, help) in of_program(flow, program) {
+                    limit(what, place(), why, help);
+                }
+            } else if flow.ip == Ip::V6 {
+                limit("ip v6".into(), place(), "the hosts' flows use version 4", "leave ip out");
             }
             if let Traffic::Tcp(tcp) = &flow.traffic {
                 for (what, why, help) in of_tcp(tcp) {
-                    limit(what, place(), why, help);
+                    limit(what.into(), place(), why, help);
                 }
             }
         }
@@ -171,22 +201,38 @@ impl Engine for Live {
         };
         let plan = Plan { offload, ..Plan::default() };
         let (mut lab, ends) = Lab::open(&self.helper, plan).map_err(failed)?;
+        let (mut links, mut pairs) = (vec![ends.links], Vec::new());
+        let mut pair_of = vec![0; scenario.flows.len()];
+        for (number, flow) in scenario.flows.iter().enumerate() {
+            if let Traffic::Program(_) = flow.traffic {
+                let addresses = addresses(number, flow.ip);
+                let ends = lab.pair(Pair { addresses, offload }).map_err(failed)?;
+                pair_of[number] = links.len();
+                links.push(ends.links);
+                pairs.push(ends.sockets);
+            }
+        }
         let clock = Clock::start();
-        let mut traffic = Kernel::new(scenario, &mut lab, clock).map_err(failed)?;
+        let mut traffic = Kernel::new(scenario, lab, clock, pairs).map_err(failed)?;
         let (registry, elements) = (Registry::built_in(), Elements::built_in());
         let setting = Setting {
             scenario,
             registry: &registry,
             elements: &elements,
-            links: ends.links,
+            links,
+            pair_of,
             offload,
             spin: self.spin,
             capture: watch.capture(),
             clock,
         };
         let outcome = relay::run(&setting, &mut traffic, watch);
+        let fault = traffic.fault();
         drop(traffic);
         let Outcome { tables, .. } = outcome?;
+        if let Some(fault) = fault {
+            return Err(fault);
+        }
         let engine = EngineId {
             name: NAME.to_owned(),
             version: self.version().to_owned(),
@@ -206,16 +252,71 @@ impl Live {
             ),
             Feature::Stack(_) => (
                 "its hosts run this machine's kernel, whatever a stack says".to_owned(),
-                "leave stack out, or run it with --engine sim or linux".to_owned(),
-            ),
-            Feature::Traffic(TrafficKind::Program) => (
-                "experiment files run programs on the Linux engine".to_owned(),
-                "sojourn shell -- COMMAND runs one live".to_owned(),
+                "write stack = \"host\" or leave it out, or run it with --engine sim or linux"
+                    .to_owned(),
             ),
             _ => return,
         };
         (refusal.why, refusal.help) = (why, help);
     }
+}
+
+/// Every point in time that waits for something, and the place that states it.
+fn times(scenario: &Scenario) -> impl Iterator<Item = (&When, Place)> {
+    let events = scenario.events.iter().map(|e| (&e.when, Place::Event(e.name.clone())));
+    let phases = scenario.phases.iter().flat_map(|phase| {
+        [&phase.from, &phase.to].map(|when| (when, Place::Phase(phase.name.clone())))
+    });
+    events.chain(phases)
+}
+
+/// Whether a flow's number can be waited for.
+fn shows(scenario: &Scenario, flow: &str, name: &str) -> bool {
+    let is_tcp = |flow: &Flow| matches!(flow.traffic, Traffic::Tcp(_));
+    name == CWND && scenario.flow(flow).is_some_and(is_tcp)
+}
+
+/// The addresses of the hosts of a flow of programs.
+fn addresses(flow: usize, ip: Ip) -> [IpAddr; 2] {
+    let of = |end| programs::address(flow, end, ip).parse();
+    [End::Server, End::Client].map(|end| of(end).expect("it is an address"))
+}
+
+/// What of a flow of programs cannot be here.
+fn of_program(
+    flow: &Flow,
+    program: &Program,
+) -> Vec<(Cow<'static, str>, &'static str, &'static str)> {
+    const CPU: Span = Span::from_secs(60);
+    let missing = programs::missing(program).into_iter().map(|(end, word)| {
+        (
+            format!("the {end} {word}").into(),
+            "this machine has no such program, or none that a flow sees (it has a /tmp of its own)",
+            "install it, write the whole path where it is, or put it into files and write ./NAME",
+        )
+    });
+    let set = [
+        (
+            flow.dscp != Dscp::BEST_EFFORT,
+            "a DSCP",
+            "what a program sends has the DSCP that it chooses",
+            "tell the program, or use a rewriter",
+        ),
+        (
+            program.cpu_limit < CPU,
+            "cpu_limit",
+            "this machine's clock goes on whatever a program computes",
+            "leave it out, and say within how long the client may run",
+        ),
+        (
+            flow.ip == Ip::V6 && !Path::new("/proc/net/if_inet6").exists(),
+            "ip v6",
+            "this machine has IPv6 switched off",
+            "use ip = 4",
+        ),
+    ];
+    let set = set.into_iter().filter(|(is, ..)| *is);
+    missing.chain(set.map(|(_, what, why, help)| (what.into(), why, help))).collect()
 }
 
 /// What of a connection's settings the kernel cannot be asked for from here.

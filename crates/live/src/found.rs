@@ -28,7 +28,7 @@ pub(crate) const OTHERS: &str = "others";
 
 /// What tells a flow from others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Identity {
+pub(crate) struct Identity {
     /// The server's, and the client's.
     addresses: [IpAddr; 2],
     ports: [u16; 2],
@@ -43,7 +43,7 @@ enum Kind {
 
 impl Identity {
     /// Of a frame for this host; none if the frame is no IP packet, or one for everybody, as hosts' kernels send.
-    fn of(frame: &Frame, to: Host) -> Option<Self> {
+    pub(crate) fn of(frame: &Frame, to: Host) -> Option<Self> {
         let address = |bytes: &[u8]| -> Option<IpAddr> {
             match bytes.len() {
                 4 => <[u8; 4]>::try_from(bytes).ok().map(IpAddr::from),
@@ -68,17 +68,22 @@ impl Identity {
         Some(Self { addresses, ports, transport })
     }
 
-    fn end(&self, host: Host) -> (IpAddr, u16) {
+    pub(crate) const fn is_tcp(&self) -> bool {
+        matches!(self.transport, Some(Kind::Tcp))
+    }
+
+    /// A host's address and port.
+    pub(crate) fn end(&self, host: Host) -> (IpAddr, u16) {
         (self.addresses[host.index()], self.ports[host.index()])
     }
 }
 
 /// The traffic that has come to one host of a flow.
 #[derive(Clone, Copy, Default, Debug)]
-struct Arrived {
-    packets: u64,
+pub(crate) struct Arrived {
+    pub(crate) packets: u64,
     /// Bytes of payload; of TCP each once, up to the highest.
-    payload: u64,
+    pub(crate) payload: u64,
     ce: u64,
     /// Segments that echo congestion.
     ece: u64,
@@ -87,7 +92,7 @@ struct Arrived {
 }
 
 impl Arrived {
-    fn add(&mut self, packet: &Packet) {
+    pub(crate) fn add(&mut self, packet: &Packet) {
         self.packets += 1;
         self.ce += u64::from(packet.ecn() == Ecn::Ce);
         self.ece += u64::from(packet.echoes());
@@ -96,12 +101,16 @@ impl Arrived {
             self.payload += u64::from(packet.l4_len()).saturating_sub(UDP_HEADER);
             return;
         };
-        let end = tcp.seq.wrapping_add(tcp.payload as u32).wrapping_add(u32::from(tcp.is_syn()));
+        // SYN and FIN take a sequence number each, and are no payload.
+        let (syn, fin) = (u32::from(tcp.is_syn()), u32::from(tcp.is_fin()));
+        let end = tcp.seq.wrapping_add(tcp.payload as u32).wrapping_add(syn + fin);
         let ahead = end.wrapping_sub(self.next.unwrap_or(end)) as i32;
         if self.next.is_none() || ahead > 0 {
             // The first packet that is seen may be a segment. A gap counts at once: its segments arrive later.
-            let new = if self.next.is_none() { tcp.payload as u64 } else { ahead as u64 };
-            self.payload += new;
+            self.payload += match self.next {
+                None => tcp.payload as u64,
+                Some(_) => u64::from(ahead as u32 - fin),
+            };
             self.next = Some(end);
         }
     }
@@ -300,7 +309,7 @@ impl Flows {
             if found.rows.last().is_some_and(|row| row.at > found.last) {
                 continue;
             }
-            let is_tcp = |identity: &&Identity| identity.transport == Some(Kind::Tcp);
+            let is_tcp = |identity: &&Identity| identity.is_tcp();
             let receiver = found.receiver();
             let socket = found.identity.as_ref().filter(is_tcp).and_then(|identity| {
                 let (own, peer) = (identity.end(receiver.other()), identity.end(receiver));
@@ -414,4 +423,36 @@ impl Flows {
 /// A point of a run without warmup.
 fn at(time: Time) -> At {
     At::from_nanos(whole_millis(time).as_nanos() as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// SYN, two segments of which one comes again, FIN, and the acknowledgement behind it.
+    #[test]
+    fn payload_of_tcp_counts_once_and_without_syn_and_fin() {
+        let packet = |seq: u32, flags: u8, payload: usize| {
+            let mut bytes = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0, 0x45, 0];
+            bytes.extend(((40 + payload) as u16).to_be_bytes());
+            bytes.extend([0, 0, 0x40, 0, 64, 6, 0, 0, 10, 9, 9, 1, 10, 9, 9, 2, 0, 80, 0, 99]);
+            bytes.extend(seq.to_be_bytes());
+            bytes.extend([0, 0, 0, 0, 0x50, flags, 0, 1, 0, 0, 0, 0]);
+            bytes.resize(bytes.len() + payload, 7);
+            Packet::new(Frame::new(bytes), Time::ZERO, Host::Client, 0, 0)
+        };
+        let mut arrived = Arrived::default();
+        let start = u32::MAX - 500;
+        for (seq, flags, payload) in [
+            (0, 0x02, 0),
+            (1, 0x10, 1000),
+            (1001, 0x10, 1000),
+            (1, 0x10, 1000),
+            (2001, 0x11, 300),
+            (2302, 0x10, 0),
+        ] {
+            arrived.add(&packet(start.wrapping_add(seq), flags, payload));
+        }
+        assert_eq!((arrived.packets, arrived.payload), (6, 2300));
+    }
 }

@@ -17,16 +17,16 @@
 //!   closed to them.
 
 use crate::netlink::{Links, RouteFeatures, Sockets};
-use crate::protocol::{self, Failure, Host, Order, Plan, Reply, SocketKind};
+use crate::protocol::{self, Failure, Host, Order, Pair, Plan, Program, Reply, SocketKind};
 use crate::sys::{self, Fork};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_bind, mount_change};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 use std::fs;
-use std::io;
+use std::io::{self, Seek as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd, RawFd};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -141,8 +141,9 @@ struct Running {
 
 /// What PID 1 has.
 struct Helper {
-    /// The hosts' namespaces.
-    hosts: [Space; 2],
+    relay: Space,
+    /// The namespaces of each pair of hosts; the first are those of all flows but programs.
+    pairs: Vec<[Space; 2]>,
     running: Vec<Running>,
 }
 
@@ -186,7 +187,7 @@ fn reap(socket: BorrowedFd<'_>, helper: Option<&mut Helper>) -> bool {
         helper.running.retain(|running| running.pid != pid);
         if helper.running.len() < before {
             let number = pid.as_raw_nonzero().get() as u32;
-            let exited = Reply::Exited(number, shell_status(status));
+            let exited = Reply::Exited(number, number_of(status));
             if protocol::send(socket, &exited, &[]).is_err() {
                 return false;
             }
@@ -195,9 +196,9 @@ fn reap(socket: BorrowedFd<'_>, helper: Option<&mut Helper>) -> bool {
     true
 }
 
-/// The status that a shell gives: 128 and the signal's number for a program that a signal has ended.
-fn shell_status(status: WaitStatus) -> i32 {
-    status.exit_status().or_else(|| status.terminating_signal().map(|s| 128 + s)).unwrap_or(1)
+/// The exit status, or the negative number of the signal that ended a program.
+fn number_of(status: WaitStatus) -> i32 {
+    status.exit_status().or_else(|| status.terminating_signal().map(|signal| -signal)).unwrap_or(1)
 }
 
 fn carry_out(
@@ -212,9 +213,28 @@ fn carry_out(
     };
     match order {
         Order::Build(plan) => {
-            let (hosts, sockets, lacking) = build(&plan)?;
-            *helper = Some(Helper { hosts, running: Vec::new() });
+            let (relay, hosts, sockets, lacking) = build(&plan)?;
+            *helper = Some(Helper { relay, pairs: vec![hosts], running: Vec::new() });
             Ok((Reply::Built { lacking }, sockets))
+        }
+        Order::Pair(pair) => helper.as_mut().ok_or_else(lacking_plan)?.add(&pair),
+        Order::Program(pair, host) => {
+            let helper = helper.as_mut().ok_or_else(lacking_plan)?;
+            let running = helper.start_program(pair, host, attached)?;
+            let number = running.pid.as_raw_nonzero().get() as u32;
+            helper.running.push(running);
+            Ok((Reply::Started(number), Vec::new()))
+        }
+        Order::Listens(pair, port) => {
+            let helper = helper.as_mut().ok_or_else(lacking_plan)?;
+            helper.enter(pair, Host::Server)?;
+            Ok((Reply::Listens(listens(port)), Vec::new()))
+        }
+        Order::End(pair, kill) => {
+            let helper = helper.as_mut().ok_or_else(lacking_plan)?;
+            let signal = if kill { Signal::KILL } else { Signal::TERM };
+            helper.end(pair, signal).map_err(|why| Failure::of("ending programs", why))?;
+            Ok((Reply::Done, Vec::new()))
         }
         Order::Start { host, words } => {
             let helper = helper.as_mut().ok_or_else(lacking_plan)?;
@@ -225,7 +245,7 @@ fn carry_out(
         }
         Order::Socket(host, kind) => {
             let helper = helper.as_mut().ok_or_else(lacking_plan)?;
-            helper.hosts[host.index()].enter().map_err(|why| Failure::of("setns", why))?;
+            helper.enter(0, host)?;
             let socket =
                 socket(kind).map_err(|why| Failure::of(format!("{kind:?} socket"), why))?;
             Ok((Reply::Socket, vec![socket]))
@@ -245,6 +265,93 @@ fn socket(kind: SocketKind) -> rustix::io::Result<OwnedFd> {
 }
 
 impl Helper {
+    fn enter(&self, pair: usize, host: Host) -> Result<(), Failure> {
+        let space = self.pairs.get(pair).map(|pair| &pair[host.index()]);
+        let space = space.ok_or_else(|| Failure {
+            step: "the helper".to_owned(),
+            why: format!("there is no pair {pair}"),
+            errno: 0,
+        })?;
+        space.enter().map_err(|why| Failure::of("setns", why))
+    }
+
+    /// Makes a pair of hosts more.
+    fn add(&mut self, pair: &Pair) -> Result<(Reply, Vec<OwnedFd>), Failure> {
+        let spaces = || -> io::Result<[Space; 2]> { Ok([Space::new()?, Space::new()?]) };
+        let spaces = spaces().map_err(|why| Failure::of("network namespaces", why))?;
+        let names = Host::BOTH.map(|host| format!("{}{}", host.name(), self.pairs.len()));
+        let mut sockets = connect(&self.relay, &spaces, &names)?;
+        let mut lacking = Vec::new();
+        for host in Host::BOTH {
+            let step = |why: io::Error| Failure::of(format!("setting up a {}", host.name()), why);
+            spaces[host.index()].enter().map_err(step)?;
+            set_up(host, &mut lacking).map_err(step)?;
+            let [own, peer] = [host, host.other()].map(|host| pair.addresses[host.index()]);
+            let prefix = if own.is_ipv6() { 128 } else { 32 };
+            let plain = RouteFeatures { control: None, ecn: false };
+            lead(host, (own, peer, prefix), &plain).map_err(step)?;
+            if !pair.offload {
+                switch_off(host, &mut lacking).map_err(step)?;
+            }
+            // A server may have any port, as on a machine that is its own.
+            let _ = fs::write("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+            sockets.push(Sockets::open().map_err(step)?);
+        }
+        self.pairs.push(spaces);
+        Ok((Reply::Built { lacking }, sockets))
+    }
+
+    /// Starts a program of a flow.
+    fn start_program(
+        &self,
+        pair: usize,
+        host: Host,
+        attached: Vec<OwnedFd>,
+    ) -> Result<Running, Failure> {
+        let step = |why: io::Error| Failure::of(format!("starting the {}", host.name()), why);
+        let Ok([output, text]) = <[OwnedFd; 2]>::try_from(attached) else {
+            return Err(step(io::ErrorKind::InvalidInput.into()));
+        };
+        let mut text = fs::File::from(text);
+        text.rewind().map_err(step)?;
+        let program: Program =
+            serde_json::from_reader(io::BufReader::new(text)).map_err(|why| step(why.into()))?;
+        let name = program.words.first().cloned().unwrap_or_default();
+        let step = |why: io::Error| Failure::of(format!("starting {name}"), why);
+        let mut command = crate::furnish::command(program).map_err(step)?;
+        let second = output.try_clone().map_err(step)?;
+        command.stdout(output).stderr(second);
+        self.enter(pair, host)?;
+        spawn(&mut command).map_err(step)
+    }
+
+    /// Sends a signal to every process of a pair. Nothing leaves its network namespace.
+    fn end(&self, pair: usize, signal: Signal) -> io::Result<()> {
+        let Some(spaces) = self.pairs.get(pair) else { return Ok(()) };
+        let of = |space: &Space| fs::read_link(format!("/proc/self/fd/{}", space.0.as_raw_fd()));
+        let spaces = [of(&spaces[0])?, of(&spaces[1])?];
+        // What forks without end is caught at the latest when the run ends.
+        for _ in 0..100 {
+            let mut found = false;
+            for entry in fs::read_dir("/proc")?.flatten() {
+                let pid = entry.file_name().to_str().and_then(|name| name.parse().ok());
+                let Some(pid) = pid.filter(|pid| *pid > 1).and_then(Pid::from_raw) else {
+                    continue;
+                };
+                let is_there = fs::read_link(entry.path().join("ns/net"));
+                if is_there.is_ok_and(|space| spaces.contains(&space)) {
+                    found = true;
+                    // It may be gone.
+                    let _ = rustix::process::kill_process(pid, signal);
+                }
+            }
+            if !found || signal != Signal::KILL {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     fn start(
         &self,
         host: Host,
@@ -267,16 +374,42 @@ impl Helper {
             command.stdin(Stdio::null()).stdout(output).stderr(second);
         }
         sys::confine(&mut command);
-        self.hosts[host.index()].enter().map_err(|why| Failure::of(step(), why))?;
-        let child = command.spawn().map_err(|why| Failure::of(step(), why))?;
-        let pid = Pid::from_child(&child);
-        let pidfd = pidfd_open(pid, PidfdFlags::empty()).map_err(|why| Failure::of(step(), why))?;
-        Ok(Running { pid, pidfd })
+        self.enter(0, host)?;
+        spawn(&mut command).map_err(|why| Failure::of(step(), why))
     }
 }
 
-/// The hosts' namespaces, the sockets of [`Reply::Built`], and what is lacking.
-type Built = ([Space; 2], Vec<OwnedFd>, Vec<String>);
+fn spawn(command: &mut Command) -> io::Result<Running> {
+    let child = command.spawn()?;
+    let pid = Pid::from_child(&child);
+    Ok(Running { pid, pidfd: pidfd_open(pid, PidfdFlags::empty())? })
+}
+
+/// Whether a program listens in this namespace, on this port if there is one; on the loopback address nobody reaches it.
+fn listens(port: Option<u16>) -> bool {
+    // States of `net/tcp_states.h`: a TCP socket that listens, a UDP socket without a peer.
+    [("tcp", "0A"), ("tcp6", "0A"), ("udp", "07"), ("udp6", "07")].into_iter().any(
+        |(file, state)| {
+            let table = fs::read_to_string(format!("/proc/self/net/{file}")).unwrap_or_default();
+            listens_in(&table, state, port)
+        },
+    )
+}
+
+/// The same of a table of sockets (`/proc/net/tcp`, proc_pid_net(5)).
+fn listens_in(table: &str, state: &str, port: Option<u16>) -> bool {
+    const LOOPBACK: [&str; 2] = ["0100007F", "00000000000000000000000001000000"];
+    table.lines().skip(1).any(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let own = words.next().and_then(|own| own.split_once(':'));
+        let Some(((address, bound), found)) = own.zip(words.nth(1)) else { return false };
+        let is_port = port.is_none_or(|port| u16::from_str_radix(bound, 16) == Ok(port));
+        found == state && is_port && !LOOPBACK.contains(&address)
+    })
+}
+
+/// The relay's namespace and the hosts', the sockets of [`Reply::Built`], and what is lacking.
+type Built = (Space, [Space; 2], Vec<OwnedFd>, Vec<String>);
 
 fn build(plan: &Plan) -> Result<Built, Failure> {
     let mut lacking = Vec::new();
@@ -297,26 +430,37 @@ fn build(plan: &Plan) -> Result<Built, Failure> {
     let (relay, hosts) = spaces().map_err(|why| Failure::of("network namespaces", why))?;
     relay.enter().map_err(|why| Failure::of("setns", why))?;
     quiet();
-    let links = Links::open().map_err(|why| Failure::of("rtnetlink", why))?;
-    let mut sockets = Vec::new();
-    for host in Host::BOTH {
-        let step = |what: &str| {
-            let step = format!("{what} to the {}", host.name());
-            move |why: io::Error| Failure::of(step, why)
-        };
-        let there = (INTERFACE, mac(host), hosts[host.index()].0.as_fd());
-        links.pair(host.name(), there, MTU).map_err(step("a veth pair"))?;
-        let index = links.index(host.name()).map_err(step("the interface"))?;
-        links.up(index).map_err(step("switching on the interface"))?;
-        sockets.push(sys::packet_socket(index).map_err(step("a packet socket"))?);
-    }
+    let mut sockets = connect(&relay, &hosts, &Host::BOTH.map(|host| host.name().to_owned()))?;
     for host in Host::BOTH {
         hosts[host.index()].enter().map_err(|why| Failure::of("setns", why))?;
         let step = |why: io::Error| Failure::of(format!("setting up the {}", host.name()), why);
         configure(host, plan, &mut lacking).map_err(step)?;
         sockets.push(Sockets::open().map_err(step)?);
     }
-    Ok((hosts, sockets, lacking))
+    Ok((relay, hosts, sockets, lacking))
+}
+
+/// Connects two hosts with the relay; gives its packet sockets. `names` are those of its interfaces.
+fn connect(
+    relay: &Space,
+    hosts: &[Space; 2],
+    names: &[String; 2],
+) -> Result<Vec<OwnedFd>, Failure> {
+    relay.enter().map_err(|why| Failure::of("setns", why))?;
+    let links = Links::open().map_err(|why| Failure::of("rtnetlink", why))?;
+    let mut sockets = Vec::new();
+    for (host, name) in Host::BOTH.into_iter().zip(names) {
+        let step = |what: &str| {
+            let step = format!("{what} to the {}", host.name());
+            move |why: io::Error| Failure::of(step, why)
+        };
+        let there = (INTERFACE, mac(host), hosts[host.index()].0.as_fd());
+        links.pair(name, there, MTU).map_err(step("a veth pair"))?;
+        let index = links.index(name).map_err(step("the interface"))?;
+        links.up(index).map_err(step("switching on the interface"))?;
+        sockets.push(sys::packet_socket(index).map_err(step("a packet socket"))?);
+    }
+    Ok(sockets)
 }
 
 /// Lets programs see this text as `/etc/hosts`. The file is in a file system of its own, which goes with the namespace.
@@ -346,8 +490,8 @@ const SETTINGS: [(&str, &str); 6] = [
     ("ipv4/ip_no_pmtu_disc", "1"),
 ];
 
-/// Sets a host up, in its namespace.
-fn configure(host: Host, plan: &Plan, lacking: &mut Vec<String>) -> io::Result<()> {
+/// Sets a host's namespace up, and switches its interfaces on.
+fn set_up(host: Host, lacking: &mut Vec<String>) -> io::Result<()> {
     let set = |name: &str, value: &str| fs::write(format!("/proc/sys/net/{name}"), value);
     for (name, value) in SETTINGS {
         if let Err(why) = set(name, value) {
@@ -363,8 +507,36 @@ fn configure(host: Host, plan: &Plan, lacking: &mut Vec<String>) -> io::Result<(
     let _ = set(&format!("ipv6/conf/{INTERFACE}/accept_ra"), "0");
     let links = Links::open()?;
     links.up(links.index("lo")?)?;
+    links.up(links.index(INTERFACE)?)
+}
+
+/// Leads packets from this address of a host's to that one of the other's.
+fn lead(
+    host: Host,
+    (from, to, prefix): (IpAddr, IpAddr, u8),
+    features: &RouteFeatures,
+) -> io::Result<()> {
+    let links = Links::open()?;
     let index = links.index(INTERFACE)?;
-    links.up(index)?;
+    links.address(index, from, prefix)?;
+    links.neighbour(index, to, mac(host.other()))?;
+    links.route(index, (to, prefix), from, features)
+}
+
+/// Lets a host hand over and take single packets.
+fn switch_off(host: Host, lacking: &mut Vec<String>) -> io::Result<()> {
+    let socket = socket(SocketKind::Udp)?;
+    for (name, command) in sys::OFFLOADS {
+        if let Err(why) = sys::switch_off(socket.as_fd(), INTERFACE, command) {
+            lacking.push(format!("switching off {name} on the {}: {why}", host.name()));
+        }
+    }
+    Ok(())
+}
+
+/// Sets a host up, in its namespace.
+fn configure(host: Host, plan: &Plan, lacking: &mut Vec<String>) -> io::Result<()> {
+    set_up(host, lacking)?;
     let other = host.other();
     let [plain, ecn, v6] = addresses(host);
     let programs = RouteFeatures { control: plan.control.clone(), ecn: plan.ecn };
@@ -373,11 +545,7 @@ fn configure(host: Host, plan: &Plan, lacking: &mut Vec<String>) -> io::Result<(
     for (from, to, prefix, features) in
         [(plain, to[0], 32, &programs), (ecn, to[1], 32, &asking), (v6, to[2], 128, &programs)]
     {
-        let added = links
-            .address(index, from, prefix)
-            .and_then(|()| links.neighbour(index, to, mac(other)))
-            .and_then(|()| links.route(index, (to, prefix), from, features));
-        match added {
+        match lead(host, (from, to, prefix), features) {
             Err(why) if from.is_ipv6() => {
                 lacking.push(format!("IPv6 on the {}: {why}", host.name()));
             }
@@ -385,12 +553,7 @@ fn configure(host: Host, plan: &Plan, lacking: &mut Vec<String>) -> io::Result<(
         }
     }
     if !plan.offload {
-        let socket = socket(SocketKind::Udp)?;
-        for (name, command) in sys::OFFLOADS {
-            if let Err(why) = sys::switch_off(socket.as_fd(), INTERFACE, command) {
-                lacking.push(format!("switching off {name} on the {}: {why}", host.name()));
-            }
-        }
+        switch_off(host, lacking)?;
     }
     Ok(())
 }
@@ -405,5 +568,21 @@ mod tests {
         let words = all.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
         assert_eq!(words, "10.9.9.1 10.9.9.101 fd00:9:9::1 10.9.9.2 10.9.9.102 fd00:9:9::2");
         assert_ne!(mac(Host::Server), mac(Host::Client));
+    }
+
+    /// Lines as Linux 6.18 shows them.
+    #[test]
+    fn a_server_that_listens_is_found() {
+        let head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n";
+        let line = |own: &str, state: &str| {
+            format!(
+                "{head}   0: {own} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000  1000        0 1 1\n"
+            )
+        };
+        let everywhere = line("00000000:01BB", "0A");
+        assert!(listens_in(&everywhere, "0A", None) && listens_in(&everywhere, "0A", Some(443)));
+        assert!(!listens_in(&everywhere, "0A", Some(80)) && !listens_in(&everywhere, "07", None));
+        assert!(!listens_in(&line("0100007F:01BB", "0A"), "0A", None), "nobody reaches it");
+        assert!(!listens_in(head, "0A", None) && !listens_in("", "0A", None));
     }
 }

@@ -1,16 +1,19 @@
-//! Kernel TCP, UDP and pings as the flows of an experiment.
+//! Kernel TCP, UDP, pings and programs as the flows of an experiment.
 //!
-//! Sockets are made on the hosts before the run; one thread sends and receives on all of them, and the relay asks the kernel
+//! Programs are started by a thread of their own ([`crate::programs`]). Of all other flows, sockets are made on the hosts before the run; one thread sends and receives on all of them, and the relay asks the kernel
 //! for the senders' state. The thread reports connections, transfers and replies through a channel.
 //!
 //! Invariants: a flow's numbers on the wire are its ports, or the identifier of its pings; counts of a flow come from its own
 //! sockets; the thread ends before the sockets' namespaces do.
 
 use crate::clock::Clock;
+use crate::conversation::Conversation;
 use crate::helper::addresses;
 use crate::info::Info;
 use crate::lab::Lab;
+use crate::netlink::Sockets;
 use crate::packet::Packet;
+use crate::programs::{self, Programs};
 use crate::protocol::{Failure, Host, SocketKind};
 use crate::relay::{self, Seen, Traffic as Of, Wish};
 use crate::sys;
@@ -19,7 +22,8 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown, sockopt};
 use rustix::time::Timespec;
 use sojourn_engine::RunError;
-use sojourn_model::{Direction, EcnMode, Flow, Ping, Scenario, Start, Tcp, Traffic, Udp};
+use sojourn_engine::programs as of_machine;
+use sojourn_model::{Direction, EcnMode, Edge, Flow, Ping, Scenario, Start, Tcp, Traffic, Udp};
 use sojourn_path::{PathPacket as _, Topology};
 use sojourn_qdisc::Packet as _;
 use sojourn_record::{Completion, FlowSample, PingSample, Recorder};
@@ -43,6 +47,8 @@ const RECEIVER_PORT: u16 = 5_001;
 const CHUNK: usize = 1 << 17;
 /// The thread wakes at least this often.
 const LOOK: Duration = Duration::from_millis(20);
+/// The number of a TCP flow that events may wait for: its window, packets.
+pub(crate) const CWND: &str = "cwnd";
 /// Bytes of the header of ICMP echo, and of IPv4.
 const HEADERS: u32 = 28;
 
@@ -73,14 +79,32 @@ enum Command {
     End,
 }
 
+/// A flow's part of the hosts.
+enum Member {
+    Sockets(Arc<Shared>),
+    Programs(Box<Conversation>),
+}
+
+impl Member {
+    fn is_running(&self) -> bool {
+        match self {
+            Self::Sockets(shared) => shared.is_running.load(Ordering::Acquire),
+            Self::Programs(conversation) => conversation.began.is_some(),
+        }
+    }
+}
+
 /// The hosts of a run.
 pub(crate) struct Kernel<'a> {
     scenario: &'a Scenario,
-    flows: Vec<Arc<Shared>>,
+    flows: Vec<Member>,
+    programs: Programs,
     /// Of each flow: data packets that arrived marked, and segments that echoed congestion.
     signals: Vec<(u64, u64)>,
     /// Packets of each flow that the path had dropped when an interval ended.
     dropped: Vec<u64>,
+    /// Starts and ends of flows that the relay has not heard of.
+    happened: Vec<Wish>,
     saw: Receiver<Report>,
     commands: Sender<Command>,
     /// Becomes readable when the thread saw something; and when it gets an order.
@@ -89,6 +113,8 @@ pub(crate) struct Kernel<'a> {
     thread: Option<JoinHandle<()>>,
     /// What the thread cannot go on from.
     failure: Arc<Mutex<Option<String>>>,
+    /// What a program did that ends the run.
+    fault: Option<RunError>,
 }
 
 /// Sender and receiver of a flow, and their addresses.
@@ -105,18 +131,28 @@ fn ends(flow: &Flow) -> ([Host; 2], [IpAddr; 2]) {
 }
 
 impl<'a> Kernel<'a> {
-    /// Makes the sockets of all flows, and the thread.
+    /// Makes the sockets of all flows, and the threads. `pairs` are the sockets for questions about the connections of each flow of
+    /// programs, in their order.
     pub(crate) fn new(
         scenario: &'a Scenario,
-        lab: &mut Lab,
+        mut lab: Lab,
         clock: Clock,
+        pairs: Vec<[Sockets; 2]>,
     ) -> Result<Self, Failure> {
         let mut flows = Vec::new();
         let mut runs = Vec::new();
+        let mut pairs = pairs.into_iter();
         for (number, flow) in scenario.flows.iter().enumerate() {
-            let run = Run::new(scenario, number, flow, lab)?;
-            flows.push(Arc::clone(&run.shared));
-            runs.push(run);
+            if let Traffic::Program(_) = flow.traffic
+                && let Some(sockets) = pairs.next()
+            {
+                let conversation = Conversation::new(flow.direction, sockets);
+                flows.push(Member::Programs(Box::new(conversation)));
+            } else {
+                let run = Run::new(scenario, number, flow, &mut lab)?;
+                flows.push(Member::Sockets(Arc::clone(&run.shared)));
+                runs.push(run);
+            }
         }
         let event = || eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).map(Arc::new);
         let of = |why: Errno| Failure::of("an eventfd", why);
@@ -142,7 +178,23 @@ impl<'a> Kernel<'a> {
         });
         let thread = Some(thread.map_err(|why| Failure::of("a thread", why))?);
         let (signals, dropped) = (vec![(0, 0); flows.len()], vec![0; flows.len()]);
-        Ok(Self { scenario, flows, signals, dropped, saw, commands, news, orders, thread, failure })
+        let happened = Vec::new();
+        let programs = Programs::new(scenario, lab, clock, Arc::clone(&news))?;
+        Ok(Self {
+            scenario,
+            flows,
+            programs,
+            signals,
+            dropped,
+            happened,
+            saw,
+            commands,
+            news,
+            orders,
+            thread,
+            failure,
+            fault: None,
+        })
     }
 
     fn note_drops(&mut self, topology: &Topology<Packet>) {
@@ -157,15 +209,17 @@ impl<'a> Kernel<'a> {
         let _ = rustix::io::write(&*self.orders, &1_u64.to_ne_bytes());
     }
 
-    fn take(&self, recorder: &mut Recorder) {
-        for saw in self.saw.try_iter() {
+    fn take(&mut self, recorder: &mut Recorder) {
+        while let Ok(saw) = self.saw.try_recv() {
             let name = |number: usize| self.scenario.flows[number].name.as_str();
             match saw {
                 Report::Started(number, at) => {
+                    self.happened.push(Wish::Happened(at, number, Edge::Start));
                     recorder.event(at, "start", &format!("flow {}", name(number)), "");
                     recorder.flow_started(at, number);
                 }
                 Report::Ended(number, at, how) => {
+                    self.happened.push(Wish::Happened(at, number, Edge::End));
                     self.row(at, number, recorder);
                     recorder.event(at, "end", &format!("flow {}", name(number)), &how);
                 }
@@ -173,11 +227,59 @@ impl<'a> Kernel<'a> {
                 Report::Complete(number, of) => recorder.completion(name(number), &of),
             }
         }
+        while let Some(saw) = self.programs.report() {
+            self.take_of_programs(saw, recorder);
+        }
+    }
+
+    fn take_of_programs(&mut self, saw: programs::Report, recorder: &mut Recorder) {
+        use programs::Report::{Ended, Failed, Output, Started};
+        let scenario = self.scenario;
+        let name = |number: usize| scenario.flows[number].name.as_str();
+        match saw {
+            Started(number, at) => {
+                if let Member::Programs(conversation) = &mut self.flows[number] {
+                    conversation.began = Some(at);
+                }
+                self.happened.push(Wish::Happened(at, number, Edge::Start));
+                recorder.event(at, "start", &format!("flow {}", name(number)), "");
+                recorder.flow_started(at, number);
+            }
+            Ended(number, at, how, is_finished) => {
+                self.happened.push(Wish::Happened(at, number, Edge::End));
+                self.row(at, number, recorder);
+                if let Member::Programs(conversation) = &mut self.flows[number]
+                    && let Some(started) = conversation.began.take()
+                {
+                    let (_, bytes) = conversation.received();
+                    let ended = if is_finished { at } else { Time::NEVER };
+                    recorder.completion(name(number), &Completion { started, bytes, ended });
+                }
+                recorder.event(at, "end", &format!("flow {}", name(number)), &how);
+            }
+            Output(number, end, at, line) => recorder.output(at, name(number), end.name(), &line),
+            Failed(why) => self.fault = Some(why),
+        }
+    }
+
+    /// What a program did that ends the run without a result.
+    pub(crate) fn fault(&mut self) -> Option<RunError> {
+        self.fault.take()
     }
 
     /// A row of a flow.
-    fn row(&self, now: Time, number: usize, recorder: &mut Recorder) {
-        let flow = &self.flows[number];
+    fn row(&mut self, now: Time, number: usize, recorder: &mut Recorder) {
+        let dropped = self.dropped[number];
+        let (ce, ece) = self.signals[number];
+        let flow = match &mut self.flows[number] {
+            Member::Sockets(shared) => shared,
+            Member::Programs(conversation) => {
+                let (_, received) = conversation.received();
+                let sample = FlowSample { ce, ece, ..conversation.sample(dropped) };
+                recorder.flow(now, number, received, Some(&sample));
+                return;
+            }
+        };
         let received = flow.received.load(Ordering::Relaxed);
         let info = match &self.scenario.flows[number].traffic {
             Traffic::Tcp(_) => sys::tcp_info(flow.sender.as_fd()).ok(),
@@ -188,9 +290,8 @@ impl<'a> Kernel<'a> {
             Info(info).sample()
         } else {
             let delivered = flow.arrived.load(Ordering::Relaxed);
-            FlowSample { delivered, lost: self.dropped[number], ..FlowSample::UNKNOWN }
+            FlowSample { delivered, lost: dropped, ..FlowSample::UNKNOWN }
         };
-        let (ce, ece) = self.signals[number];
         let sample = FlowSample { ce, ece, ..sample };
         if recorder.flow(now, number, received, Some(&sample))
             && let Some(info) = &info
@@ -211,6 +312,10 @@ impl Drop for Kernel<'_> {
 
 impl Of for Kernel<'_> {
     fn flow_of(&mut self, _: Time, frame: &Frame, _: Host) -> Option<u32> {
+        let [source, destination] = frame.addresses();
+        if let Some((number, _)) = of_machine::owner(source, destination, &self.scenario.flows) {
+            return Some(number as u32);
+        }
         let number = match frame.ports() {
             Some([a, b]) => {
                 let of = |sender: u16, receiver: u16| {
@@ -233,6 +338,9 @@ impl Of for Kernel<'_> {
         } else {
             *ece += u64::from(packet.echoes());
         }
+        if let Member::Programs(conversation) = &mut self.flows[number] {
+            conversation.delivered(packet);
+        }
     }
 
     fn wakes(&self) -> Vec<BorrowedFd<'_>> {
@@ -247,22 +355,38 @@ impl Of for Kernel<'_> {
             if let Some(why) = failure {
                 return Err(RunError::Failed(format!("the hosts' sockets: {why}")));
             }
+            if let Some(fault) = self.fault() {
+                return Err(fault);
+            }
         }
-        Ok(Vec::new())
+        Ok(core::mem::take(&mut self.happened))
     }
 
     fn sample(&mut self, now: Time, recorder: &mut Recorder, topology: &Topology<Packet>) {
         self.note_drops(topology);
         self.take(recorder);
-        for (number, flow) in self.flows.iter().enumerate() {
-            if flow.is_running.load(Ordering::Acquire) {
+        for number in 0..self.flows.len() {
+            if self.flows[number].is_running() {
                 self.row(now, number, recorder);
             }
         }
     }
 
+    fn number(&self, flow: &str, name: &str) -> Option<f64> {
+        let number = self.scenario.flows.iter().position(|f| f.name == flow)?;
+        let Member::Sockets(flow) = &self.flows[number] else { return None };
+        if name != CWND || !flow.is_running.load(Ordering::Acquire) {
+            return None;
+        }
+        let info = sys::tcp_info(flow.sender.as_fd()).ok()?;
+        Some(Info(&info).sample().cwnd as f64)
+    }
+
     fn switch(&mut self, _: Time, flow: &str, start: bool, _: &mut Recorder) {
-        if let Some(number) = self.scenario.flows.iter().position(|f| f.name == flow) {
+        let Some(number) = self.scenario.flows.iter().position(|f| f.name == flow) else { return };
+        if let Member::Programs(_) = self.flows[number] {
+            self.programs.switch(number, start);
+        } else {
             self.send(if start { Command::Start(number) } else { Command::Stop(number) });
         }
     }
@@ -274,14 +398,24 @@ impl Of for Kernel<'_> {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+        self.programs.finish();
         self.note_drops(topology);
         self.take(recorder);
-        for (number, (flow, spec)) in self.flows.iter().zip(&self.scenario.flows).enumerate() {
-            if flow.is_running.load(Ordering::Acquire) {
+        let scenario = self.scenario;
+        for (number, spec) in scenario.flows.iter().enumerate() {
+            if self.flows[number].is_running() {
                 self.row(end, number, recorder);
                 recorder.event(end, "end", &format!("flow {}", spec.name), "the run is over");
             }
             recorder.total(&spec.name, "packets_dropped", self.dropped[number] as f64);
+            let flow = match &self.flows[number] {
+                Member::Sockets(flow) => flow,
+                Member::Programs(conversation) => {
+                    let (packets, _) = conversation.received();
+                    recorder.total(&spec.name, "packets_arrived", packets as f64);
+                    continue;
+                }
+            };
             if !matches!(spec.traffic, Traffic::Tcp(_)) {
                 let of = |count: &AtomicU64| count.load(Ordering::Relaxed) as f64;
                 recorder.total(&spec.name, "packets_sent", of(&flow.sent));
@@ -722,10 +856,16 @@ impl Thread {
             for command in self.inbox.try_iter() {
                 match command {
                     Command::Start(number) => {
-                        let begun = runs[number].begin(now, &mut report);
-                        runs[number].end_on_error(begun, now, &mut report);
+                        for run in runs.iter_mut().filter(|run| run.number == number) {
+                            let begun = run.begin(now, &mut report);
+                            run.end_on_error(begun, now, &mut report);
+                        }
                     }
-                    Command::Stop(number) => runs[number].end(now, "stopped", &mut report),
+                    Command::Stop(number) => {
+                        for run in runs.iter_mut().filter(|run| run.number == number) {
+                            run.end(now, "stopped", &mut report);
+                        }
+                    }
                     Command::End => {
                         for run in runs {
                             run.lost(now, &mut report);

@@ -1,12 +1,14 @@
 //! The engine's side of the helper: it starts the process and asks it for namespaces, programs and sockets.
 
 use crate::netlink::Sockets;
-use crate::protocol::{self, Failure, Host, Order, Plan, Reply, SocketKind};
+use crate::protocol::{self, Failure, Host, Order, Pair, Plan, Program, Reply, SocketKind};
 use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::time::Timespec;
 use std::ffi::OsString;
-use std::io;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -58,11 +60,8 @@ impl Lab {
         let mut lab = Self { socket: ours, helper, exited: Vec::new() };
         let (reply, fds) = lab.ask(&Order::Build(plan))?;
         let Reply::Built { lacking } = reply else { return Err(lab.unexpected(&reply)) };
-        let Ok([server, client, server_tcp, client_tcp]) = <[OwnedFd; 4]>::try_from(fds) else {
-            return Err(lab.unexpected(&"too few descriptors"));
-        };
-        let sockets = [Sockets::new(server_tcp), Sockets::new(client_tcp)];
-        Ok((lab, Ends { links: [server, client], sockets, lacking }))
+        let ends = lab.ends(lacking, fds)?;
+        Ok((lab, ends))
     }
 
     /// Starts a program, its output to this file if there is one; the number tells it from others.
@@ -75,6 +74,56 @@ impl Lab {
         let order = Order::Start { host, words: words.to_vec() };
         match self.ask_with(&order, output.as_slice())? {
             (Reply::Started(number), _) => Ok(number),
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Makes a pair of hosts more; the pairs are numbered from 1 on.
+    pub(crate) fn pair(&mut self, pair: Pair) -> Result<Ends, Failure> {
+        let (reply, fds) = self.ask(&Order::Pair(pair))?;
+        let Reply::Built { lacking } = reply else { return Err(self.unexpected(&reply)) };
+        self.ends(lacking, fds)
+    }
+
+    fn ends(&mut self, lacking: Vec<String>, fds: Vec<OwnedFd>) -> Result<Ends, Failure> {
+        let Ok([server, client, server_tcp, client_tcp]) = <[OwnedFd; 4]>::try_from(fds) else {
+            return Err(self.unexpected(&"too few descriptors"));
+        };
+        let sockets = [Sockets::new(server_tcp), Sockets::new(client_tcp)];
+        Ok(Ends { links: [server, client], sockets, lacking })
+    }
+
+    /// Starts a program of a flow on a host of a pair, its output to this file; the number tells it from others.
+    pub(crate) fn program(
+        &mut self,
+        pair: usize,
+        host: Host,
+        program: &Program,
+        output: BorrowedFd<'_>,
+    ) -> Result<u32, Failure> {
+        let of = |why: io::Error| Failure::of("describing a program", why);
+        let text = memfd_create("program", MemfdFlags::CLOEXEC).map_err(|why| of(why.into()))?;
+        let mut text = File::from(text);
+        let bytes = serde_json::to_vec(program).map_err(|why| of(why.into()))?;
+        text.write_all(&bytes).map_err(of)?;
+        match self.ask_with(&Order::Program(pair, host), &[output, text.as_fd()])? {
+            (Reply::Started(number), _) => Ok(number),
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Whether a program of a pair's server listens, on this port if there is one.
+    pub(crate) fn listens(&mut self, pair: usize, port: Option<u16>) -> Result<bool, Failure> {
+        match self.ask(&Order::Listens(pair, port))? {
+            (Reply::Listens(listens), _) => Ok(listens),
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Asks the programs of a pair to end, or kills them.
+    pub(crate) fn end(&mut self, pair: usize, kill: bool) -> Result<(), Failure> {
+        match self.ask(&Order::End(pair, kill))? {
+            (Reply::Done, _) => Ok(()),
             (other, _) => Err(self.unexpected(&other)),
         }
     }
@@ -92,7 +141,8 @@ impl Lab {
         self.socket.as_fd()
     }
 
-    /// A program that has ended, with the status that a shell gives it, if one has. Waits for nothing.
+    /// A program that has ended, if one has: its number, and its exit status or the negative number of the signal that ended it.
+    /// Waits for nothing.
     ///
     /// # Errors
     /// The helper is gone.

@@ -11,8 +11,10 @@
 pub mod advice;
 mod clock;
 mod control;
+mod conversation;
 mod engine;
 mod found;
+mod furnish;
 mod helper;
 mod hosts;
 mod info;
@@ -21,6 +23,7 @@ mod load;
 mod netlink;
 mod observe;
 mod packet;
+mod programs;
 mod protocol;
 mod relay;
 mod shell;

@@ -6,10 +6,13 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
+use std::net::IpAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::PathBuf;
 
 /// The longest message, bytes.
 const LONGEST: usize = 1 << 17;
@@ -64,6 +67,30 @@ pub(crate) struct Plan {
     pub(crate) hosts: Option<String>,
 }
 
+/// A server and a client of their own, in namespaces of their own.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Pair {
+    /// Their addresses: the server's, the client's.
+    pub(crate) addresses: [IpAddr; 2],
+    /// Whether they hand super-packets over.
+    pub(crate) offload: bool,
+}
+
+/// A program of a flow, in a view of the machine's files that only it has.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub(crate) struct Program {
+    /// The program's path and its arguments.
+    pub(crate) words: Vec<String>,
+    /// Its whole environment: `NAME=value`.
+    pub(crate) variables: Vec<String>,
+    /// Texts by file name, in its working folder.
+    pub(crate) files: BTreeMap<String, String>,
+    /// What it sees as `/etc/hosts`.
+    pub(crate) hosts: String,
+    /// What it may read besides the system's.
+    pub(crate) reads: Vec<PathBuf>,
+}
+
 /// A kind of socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum SocketKind {
@@ -89,6 +116,15 @@ pub(crate) enum Order {
     },
     /// A socket on a host: the answer is [`Reply::Socket`].
     Socket(Host, SocketKind),
+    /// A pair of hosts more; the pairs are numbered from 1 on. The answer is [`Reply::Built`].
+    Pair(Pair),
+    /// A program on a host of a pair. Attached: where its output goes, and a file with the [`Program`] in JSON, which a message may
+    /// be too short for.
+    Program(usize, Host),
+    /// Whether a program of this pair's server listens, on this port if there is one: the answer is [`Reply::Listens`].
+    Listens(usize, Option<u16>),
+    /// The programs of a pair are to end (SIGTERM), or have to (SIGKILL): the answer is [`Reply::Done`].
+    End(usize, bool),
 }
 
 /// What the helper says.
@@ -105,8 +141,12 @@ pub(crate) enum Reply {
     Socket,
     /// Something could not be done.
     Failed(Failure),
-    /// A program is over, with the status that a shell gives it.
+    /// A program is over, with its exit status, or with the negative number of the signal that ended it.
     Exited(u32, i32),
+    /// Whether a program listens.
+    Listens(bool),
+    /// Nothing more is to be said.
+    Done,
 }
 
 /// Why something could not be done.

@@ -18,8 +18,9 @@ use crate::validity::Validity;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 use sojourn_capture::Capture;
-use sojourn_engine::{RunError, Watch};
-use sojourn_model::{Action, Direction, Scenario, When};
+use sojourn_engine::programs;
+use sojourn_engine::{Item, RunError, Timeline, WATCH_EVERY, Watch};
+use sojourn_model::{Action, Direction, Edge, Gauge, Reference, Scenario, Traffic as Kind};
 use sojourn_net::{Hosts, Network};
 use sojourn_path::topology::{Basis, ChangeError, HostSide};
 use sojourn_path::{Elements, PathPacket as _, Topology};
@@ -69,6 +70,9 @@ pub(crate) trait Traffic {
     /// An interval of samples ends.
     fn sample(&mut self, now: Time, recorder: &mut Recorder, topology: &Topology<Packet>);
 
+    /// The present value of a flow's number, for events that wait for it; none if the flow does not run.
+    fn number(&self, flow: &str, name: &str) -> Option<f64>;
+
     /// A flow is to start or to stop.
     fn switch(&mut self, now: Time, flow: &str, start: bool, recorder: &mut Recorder);
 
@@ -83,6 +87,8 @@ pub(crate) trait Traffic {
 pub(crate) enum Wish {
     /// A change of the path, and where its outcome goes.
     Change(Action, Box<dyn FnOnce(Result<(), String>) + Send>),
+    /// A flow has started or ended, at that time: events may follow.
+    Happened(Time, usize, Edge),
     /// The run is over.
     End,
 }
@@ -100,8 +106,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) registry: &'a Registry<Packet>,
     pub(crate) elements: &'a Elements,
-    /// Packet sockets of the relay's interfaces to server and client.
-    pub(crate) links: [OwnedFd; 2],
+    /// Packet sockets of the relay's interfaces to server and client, of each pair of hosts.
+    pub(crate) links: Vec<[OwnedFd; 2]>,
+    /// The pair that each flow is between; the first for flows that are not in the list.
+    pub(crate) pair_of: Vec<usize>,
     /// Whether hosts hand super-packets over.
     pub(crate) offload: bool,
     /// Whether the loop never sleeps.
@@ -130,8 +138,9 @@ fn profile(name: &str) -> sojourn_qdisc::QdiscQuirks {
 /// Packets that have left the model and wait to be sent.
 struct Outbox<'t, T> {
     traffic: &'t mut T,
-    /// For the server, and for the client: when each left the model, in order.
-    waiting: [Vec<(Time, Packet)>; 2],
+    pair_of: &'t [usize],
+    /// For the server and for the client of each pair: when each left the model, in order.
+    waiting: Vec<[Vec<(Time, Packet)>; 2]>,
 }
 
 impl<T: Traffic> Hosts<Packet, Observers> for Outbox<'_, T> {
@@ -142,7 +151,8 @@ impl<T: Traffic> Hosts<Packet, Observers> for Outbox<'_, T> {
             captures.at_host(now, packet.to(), &packet);
         }
         self.traffic.delivered(now, &packet);
-        self.waiting[packet.to().index()].push((now, packet));
+        let pair = self.pair_of.get(packet.flow()).copied().unwrap_or(0);
+        self.waiting[pair][packet.to().index()].push((now, packet));
     }
 }
 
@@ -178,8 +188,12 @@ struct Relay<'a, 't, T> {
     next_sample: Time,
     next_status: Time,
     next_tell: Time,
-    /// Events by time, the next last.
-    calendar: Vec<(Time, usize)>,
+    /// When numbers that events wait for are checked next.
+    next_watch: Time,
+    /// Events and phases; the hosts start and stop flows by themselves.
+    timeline: Timeline,
+    /// Flows that end by themselves and have not ended.
+    unfinished: usize,
     counts: Counts,
 }
 
@@ -193,7 +207,7 @@ pub(crate) fn run<T: Traffic>(
     relay.run(watch)
 }
 
-impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
+impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
     fn new(setting: &'a Setting<'a>, traffic: &'t mut T) -> Result<Self, RunError> {
         let scenario = setting.scenario;
         let basis = basis(setting);
@@ -221,19 +235,18 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         let recent = vec![Distribution::new(); topology.nodes.len()];
         let mut network = Network::new(topology, Observers { delays, captures, recent }, 0);
         network.schedule_queue_timers();
-        let mut calendar: Vec<(Time, usize)> = (0..)
-            .zip(&scenario.events)
-            .filter_map(|(number, event)| match event.when {
-                When::At(at) => Some((scenario.clock(at), number)),
-                _ => None,
-            })
-            .collect();
-        calendar.sort_unstable();
-        calendar.reverse();
+        let timeline = Timeline::new(scenario, |_| Span::ZERO);
+        let next_watch =
+            if timeline.waits_for_a_number() { Time::ZERO + WATCH_EVERY } else { Time::NEVER };
+        let unfinished = scenario.flows.iter().filter(|flow| ends_by_itself(&flow.traffic)).count();
         Ok(Self {
             setting,
             network,
-            outbox: Outbox { traffic, waiting: [Vec::new(), Vec::new()] },
+            outbox: Outbox {
+                traffic,
+                pair_of: &setting.pair_of,
+                waiting: setting.links.iter().map(|_| [Vec::new(), Vec::new()]).collect(),
+            },
             recorder,
             ports,
             clock: setting.clock,
@@ -241,7 +254,9 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
             next_sample: Time::ZERO + scenario.sample_interval,
             next_status: Time::from_secs(1),
             next_tell: Time::ZERO,
-            calendar,
+            next_watch,
+            timeline,
+            unfinished,
             counts: Counts::default(),
         })
     }
@@ -262,14 +277,18 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
     fn relay(&mut self, end: Time, watch: &dyn Watch) -> Result<Machine, RunError> {
         let setting = self.setting;
         let (ticks, cpu) = (Ticks::now(), thread_cpu());
-        let mut batches = [(); 2].map(|()| Batch::new(BATCH, ROOM[usize::from(setting.offload)]));
+        let room = ROOM[usize::from(setting.offload)];
+        let batches = setting.links.iter().map(|_| [(); 2].map(|()| Batch::new(BATCH, room)));
+        let mut batches: Vec<[Batch; 2]> = batches.collect();
         let mut arrivals: Vec<(Time, Host, Offloaded, Vec<u8>)> = Vec::new();
         loop {
             let now = self.clock.look();
             let mut is_full = false;
-            for host in Host::BOTH {
-                let (batch, link) = (&mut batches[host.index()], &setting.links[host.index()]);
-                is_full |= self.receive(now, host, batch, link, &mut arrivals)?;
+            for (batches, links) in batches.iter_mut().zip(&setting.links) {
+                for host in Host::BOTH {
+                    let (batch, link) = (&mut batches[host.index()], &links[host.index()]);
+                    is_full |= self.receive(now, host, batch, link, &mut arrivals)?;
+                }
             }
             arrivals.sort_by_key(|arrival| arrival.0);
             for (at, from, offloaded, frame) in arrivals.drain(..) {
@@ -367,16 +386,17 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
     /// Lets everything happen that is due until then, and the model's time come there.
     fn catch_up(&mut self, until: Time) -> Result<(), RunError> {
         loop {
-            let event = self.calendar.last().map_or(Time::NEVER, |(at, _)| *at);
-            let own = event.min(self.next_sample);
+            // A flow's start or end is heard of a little later than it happens.
+            let own = self.due().max(self.now);
             if own > until {
                 break;
             }
             self.network.advance(own, &mut self.outbox);
-            self.now = self.now.max(own);
-            if event <= own {
-                let (_, number) = self.calendar.pop().expect("it is the earliest");
-                self.event(number)?;
+            self.now = own;
+            if let Some(item) = self.timeline.take(own) {
+                self.happen(item)?;
+            } else if self.next_watch <= own {
+                self.watch();
             } else {
                 self.ports.step(&mut self.recorder, own, &mut self.network.topology);
                 let topology = &self.network.topology;
@@ -389,15 +409,60 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         Ok(())
     }
 
-    /// An event of the scenario happens.
-    fn event(&mut self, number: usize) -> Result<(), RunError> {
-        let event = &self.setting.scenario.events[number];
-        for action in &event.actions {
-            let subject = format!("event {}", event.name);
-            self.change(&subject, action)
-                .map_err(|why| RunError::Failed(format!("{subject}: {why}")))?;
+    /// When the relay itself has something to do next.
+    fn due(&self) -> Time {
+        self.timeline.next().min(self.next_sample).min(self.next_watch)
+    }
+
+    /// An item of the calendar is due.
+    fn happen(&mut self, item: Item) -> Result<(), RunError> {
+        let (now, scenario) = (self.now, self.setting.scenario);
+        match item {
+            Item::StartFlow(_) | Item::StopFlow(_) => {}
+            Item::PhaseStart(number) | Item::PhaseEnd(number) => {
+                let name = &scenario.phases[number].name;
+                let is_start = matches!(item, Item::PhaseStart(_));
+                let (what, edge) =
+                    if is_start { ("start", Edge::Start) } else { ("end", Edge::End) };
+                self.recorder.event(now, what, &format!("phase {name}"), "");
+                self.network.observer.delays.cut(now);
+                self.timeline.happened(now, &Reference::Phase(name.clone()), edge);
+            }
+            Item::Event(number) => {
+                let event = &scenario.events[number];
+                for action in &event.actions {
+                    let subject = format!("event {}", event.name);
+                    self.change(&subject, action)
+                        .map_err(|why| RunError::Failed(format!("{subject}: {why}")))?;
+                }
+                self.timeline.happened(now, &Reference::Event(event.name.clone()), Edge::Start);
+            }
         }
         Ok(())
+    }
+
+    /// A flow has started or ended.
+    fn note(&mut self, at: Time, flow: usize, edge: Edge) {
+        let flow = &self.setting.scenario.flows[flow];
+        self.timeline.happened(at, &Reference::Flow(flow.name.clone()), edge);
+        if edge == Edge::End && ends_by_itself(&flow.traffic) {
+            self.unfinished = self.unfinished.saturating_sub(1);
+            if self.unfinished == 0 {
+                self.timeline.happened(at, &Reference::Workload, Edge::End);
+            }
+        }
+    }
+
+    /// Checks the numbers that events wait for.
+    fn watch(&mut self) {
+        let (now, topology) = (self.now, &self.network.topology);
+        let traffic = &self.outbox.traffic;
+        self.timeline.check(now, |gauge| match gauge {
+            Gauge::Flow { flow, name } => traffic.number(flow, name),
+            Gauge::Queue { queue, name } => ports::number(now, topology, queue, name),
+        });
+        let waits = self.timeline.waits_for_a_number();
+        self.next_watch = if waits { now + WATCH_EVERY } else { Time::NEVER };
     }
 
     fn change(&mut self, subject: &str, action: &Action) -> Result<(), ChangeError> {
@@ -420,9 +485,11 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
 
     /// Sends what has left the model.
     fn flush(&mut self) -> Result<(), RunError> {
-        for host in Host::BOTH {
-            let link = self.setting.links[host.index()].as_fd();
-            let waiting = &mut self.outbox.waiting[host.index()];
+        let pairs = self.setting.links.iter().zip(&mut self.outbox.waiting);
+        let ways =
+            pairs.flat_map(|(links, waiting)| Host::BOTH.into_iter().zip(links).zip(waiting));
+        for ((host, link), waiting) in ways {
+            let link = link.as_fd();
             let room = if self.setting.offload { JOINED } else { BATCH };
             for some in waiting.chunks(room) {
                 let now = self.clock.now();
@@ -454,6 +521,7 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         for wish in self.outbox.traffic.act(now, &mut self.recorder)? {
             match wish {
                 Wish::End => return Ok(true),
+                Wish::Happened(at, flow, edge) => self.note(at, flow, edge),
                 Wish::Change(action, answer) => {
                     let outcome = self.change("command", &action);
                     answer(outcome.map_err(|why| why.to_string()));
@@ -485,10 +553,9 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         if let Some(captures) = &mut self.network.observer.captures {
             captures.check()?;
         }
-        for host in Host::BOTH {
+        for link in self.setting.links.iter().flatten() {
             // An interface that is gone is found where frames are read.
-            let link = self.setting.links[host.index()].as_fd();
-            let overrun = sys::packet_statistics(link).map_or(0, |(_, overrun)| overrun);
+            let overrun = sys::packet_statistics(link.as_fd()).map_or(0, |(_, overrun)| overrun);
             self.counts.overrun += u64::from(overrun);
         }
         if self.clock.was_suspended() {
@@ -502,13 +569,12 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
 
     /// Waits for a frame or until shortly before something is due, and then for that.
     fn wait(&self, end: Time) -> Result<(), RunError> {
-        let event = self.calendar.last().map_or(Time::NEVER, |(at, _)| *at);
-        let due = self.network.agenda.next().0.min(event).min(self.next_sample).min(end);
+        let due = self.network.agenda.next().0.min(self.due()).min(end);
         let now = self.clock.now();
         let nap = due.since(now).saturating_sub(NEAR).min(LOOK);
         if nap > Span::ZERO {
             let wakes = self.outbox.traffic.wakes();
-            let links = self.setting.links.iter().map(AsFd::as_fd);
+            let links = self.setting.links.iter().flatten().map(AsFd::as_fd);
             let all: Vec<BorrowedFd<'_>> = links.chain(wakes).collect();
             let mut fds: Vec<PollFd<'_>> =
                 all.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
@@ -568,8 +634,18 @@ impl<'a, 't, T: Traffic> Relay<'a, 't, T> {
         if let Some(captures) = self.network.observer.captures.take() {
             captures.finish()?;
         }
-        let tables = self.recorder.finish(delays, |table| table != "output");
+        let has_programs = programs::are_in(self.setting.scenario);
+        let tables = self.recorder.finish(delays, |table| table != "output" || has_programs);
         Ok(Outcome { tables, length, validity })
+    }
+}
+
+/// Whether a flow ends before it is stopped.
+const fn ends_by_itself(traffic: &Kind) -> bool {
+    match traffic {
+        Kind::Tcp(tcp) => tcp.bytes.is_some(),
+        Kind::Program(_) => true,
+        _ => false,
     }
 }
 

@@ -123,7 +123,8 @@ pub fn shell(shell: &Shell, watch: &dyn Watch, window: &Window) -> Result<Ended,
         scenario: &scenario,
         registry: &registry,
         elements: &elements,
-        links: ends.links,
+        links: vec![ends.links],
+        pair_of: Vec::new(),
         offload,
         spin: shell.spin,
         capture: shell.capture.clone(),
@@ -203,6 +204,7 @@ impl Traffic for Programs<'_> {
             help: "the namespaces are gone with the helper; run it again".to_owned(),
         };
         while let Some((program, status)) = self.lab.exited().map_err(gone)? {
+            let status = as_of_a_shell(status);
             if program == self.command {
                 self.status = Some(status);
                 recorder.event(now, "end", "command", &format!("status {status}"));
@@ -225,6 +227,10 @@ impl Traffic for Programs<'_> {
         self.flows.sample(now, &self.sockets, topology);
     }
 
+    fn number(&self, _: &str, _: &str) -> Option<f64> {
+        None
+    }
+
     fn switch(&mut self, _: Time, _: &str, _: bool, _: &mut Recorder) {}
 
     fn status(&mut self, now: Time, of: &Seen<'_>) {
@@ -238,6 +244,11 @@ impl Traffic for Programs<'_> {
         self.flows.sample(end, &self.sockets, topology);
         self.flows.finish(end, recorder, topology);
     }
+}
+
+/// The status that a shell gives: 128 and the signal's number for a program that a signal has ended.
+const fn as_of_a_shell(status: i32) -> i32 {
+    if status < 0 { 128 - status } else { status }
 }
 
 /// The changes of one request. The first that fails answers it; otherwise the last does.

@@ -13,6 +13,7 @@ use std::io;
 use std::mem::{size_of, zeroed};
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 /// Bytes of the header in front of each frame (`struct virtio_net_hdr`).
@@ -87,6 +88,125 @@ pub(crate) fn confine(command: &mut Command) {
             )?;
             Ok(())
         });
+    }
+}
+
+/// Lets a program that is to be started do this before it begins, in its own process, before what was asked for later. The
+/// calling process has to have one thread.
+pub(crate) fn before(
+    command: &mut Command,
+    does: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) {
+    // SAFETY: with one thread, nobody else holds a lock that the child would wait for, so that it may allocate.
+    unsafe {
+        command.pre_exec(does);
+    }
+}
+
+/// Makes every mount of this namespace read-only (mount_setattr(2), Linux 5.12).
+pub(crate) fn read_only() -> io::Result<()> {
+    /// `struct mount_attr` of `linux/mount.h`.
+    #[repr(C)]
+    struct Attributes {
+        set: u64,
+        clear: u64,
+        propagation: u64,
+        namespace: u64,
+    }
+    const READ_ONLY: u64 = 1;
+    const RECURSIVE: libc::c_uint = 0x8000;
+    let attributes = Attributes { set: READ_ONLY, clear: 0, propagation: 0, namespace: 0 };
+    // SAFETY: path and structure outlive the call, and the size is the structure's.
+    let result = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            libc::AT_FDCWD,
+            c"/".as_ptr(),
+            RECURSIVE,
+            &raw const attributes,
+            size_of::<Attributes>(),
+        )
+    };
+    check(result as libc::c_int).map(drop)
+}
+
+/// Rules of Landlock (landlock(7), `linux/landlock.h`): whatever they do not name, this process and its children cannot open.
+pub(crate) struct Landlock {
+    rules: OwnedFd,
+    every: u64,
+}
+
+impl Landlock {
+    const EXECUTE: u64 = 1;
+    const WRITE_FILE: u64 = 1 << 1;
+    const READ_FILE: u64 = 1 << 2;
+    const READ_FOLDER: u64 = 1 << 3;
+    /// Those of version 1: all that read, write, make and remove.
+    const FIRST: u64 = (1 << 13) - 1;
+    /// Links and moves from folder to folder, of version 2.
+    const REFER: u64 = 1 << 13;
+    const OF_FILES: u64 = Self::EXECUTE | Self::WRITE_FILE | Self::READ_FILE;
+
+    /// Without any rule; none where the kernel has no Landlock.
+    pub(crate) fn new() -> Option<Self> {
+        const VERSION: libc::c_uint = 1;
+        let none = core::ptr::null::<u64>();
+        // SAFETY: with this flag the call reads no structure.
+        let version =
+            unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0_usize, VERSION) };
+        let every = if version >= 2 { Self::FIRST | Self::REFER } else { Self::FIRST };
+        // SAFETY: the structure of version 1 is this one number, which outlives the call.
+        let rules = unsafe {
+            let size = size_of::<u64>();
+            libc::syscall(libc::SYS_landlock_create_ruleset, &raw const every, size, 0)
+        };
+        let rules = check(rules as libc::c_int).ok()?;
+        // SAFETY: the descriptor is new, and nobody else has it.
+        Some(Self { rules: unsafe { OwnedFd::from_raw_fd(rules as i32) }, every })
+    }
+
+    /// Allows to read and execute a file, or everything below a folder.
+    pub(crate) fn reads(&self, path: &Path) {
+        self.allow(path, Self::EXECUTE | Self::READ_FILE | Self::READ_FOLDER);
+    }
+
+    /// Allows to read and write a file.
+    pub(crate) fn uses(&self, path: &Path) {
+        self.allow(path, Self::READ_FILE | Self::WRITE_FILE);
+    }
+
+    /// Allows everything below a folder.
+    pub(crate) fn owns(&self, path: &Path) {
+        self.allow(path, self.every);
+    }
+
+    /// What is not there needs no rule.
+    fn allow(&self, path: &Path, rights: u64) {
+        /// `struct landlock_path_beneath_attr`.
+        #[repr(C, packed)]
+        struct Beneath {
+            allowed: u64,
+            parent: i32,
+        }
+        const BENEATH: libc::c_int = 1;
+        use rustix::fs::{Mode, OFlags, open};
+        let Ok(file) = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) else { return };
+        let is_folder = path.is_dir();
+        let allowed = if is_folder { rights } else { rights & Self::OF_FILES };
+        let rule = Beneath { allowed, parent: file.as_raw_fd() };
+        // SAFETY: the rule outlives the call.
+        unsafe {
+            let rules = self.rules.as_raw_fd();
+            libc::syscall(libc::SYS_landlock_add_rule, rules, BENEATH, &raw const rule, 0);
+        }
+    }
+
+    /// From here on the rules hold, for good. The process must not be able to get new privileges.
+    pub(crate) fn restrict(&self) -> io::Result<()> {
+        // SAFETY: the call takes no pointer.
+        let result =
+            unsafe { libc::syscall(libc::SYS_landlock_restrict_self, self.rules.as_raw_fd(), 0) };
+        check(result as libc::c_int).map(drop)
     }
 }
 

@@ -63,7 +63,7 @@ fn test() {
     if let Some(why) = &refused {
         eprintln!("no namespaces on this machine, so their tests are ignored: {why}");
     }
-    let tests: [Test; 19] = [
+    let tests: [Test; 28] = [
         ("a_download_passes_the_queue", a_download_passes_the_queue),
         ("the_status_is_the_commands", the_status_is_the_commands),
         ("connections_take_the_control_of_the_route", connections_take_the_control_of_the_route),
@@ -73,8 +73,17 @@ fn test() {
         ("a_cancelled_shell_ends", a_cancelled_shell_ends),
         ("an_experiment_has_kernel_tcp_udp_and_pings", an_experiment_has_kernel_tcp_udp_and_pings),
         ("events_change_the_path", events_change_the_path),
+        ("events_follow_what_happens", events_follow_what_happens),
         ("a_transfer_completes", a_transfer_completes),
         ("what_it_cannot_run_is_refused_by_name", what_it_cannot_run_is_refused_by_name),
+        ("the_stack_is_the_host_s", the_stack_is_the_host_s),
+        ("two_flows_of_programs_have_the_same_port", two_flows_of_programs_have_the_same_port),
+        ("datagrams_of_programs_pass_over_ipv6", datagrams_of_programs_pass_over_ipv6),
+        ("a_program_of_a_flow_is_confined", a_program_of_a_flow_is_confined),
+        ("what_programs_do_wrong_is_said", what_programs_do_wrong_is_said),
+        ("a_flow_of_programs_starts_and_stops", a_flow_of_programs_starts_and_stops),
+        ("programs_end_with_the_run", programs_end_with_the_run),
+        ("programs_that_cannot_run_are_refused", programs_that_cannot_run_are_refused),
         ("super_packets_are_split", super_packets_are_split),
         ("packets_are_captured", packets_are_captured),
         ("a_full_disk_ends_a_run_and_says_so", a_full_disk_ends_a_run_and_says_so),
@@ -313,6 +322,32 @@ fn events_change_the_path() {
     assert!((5e5..1e6).contains(&after), "{after}");
 }
 
+/// A transfer's end, an event, a phase and a window are waited for; the last of 100 kB have come when the path changes.
+fn events_follow_what_happens() {
+    let rest = "[[flow]]\nname = \"f\"\ncc = \"reno\"\nbytes = \"100k\"\n\
+                [[flow]]\nname = \"g\"\ncc = \"reno\"\nstart = \"0.1s\"\n\
+                [[event]]\nname = \"after\"\nat = \"flow f ends + 100ms\"\nhop = \"link\"\nrate = \"5mbit\"\n\
+                [[event]]\nname = \"then\"\nat = \"event after + 50ms\"\nhop = \"link\"\nrate = \"6mbit\"\n\
+                [[event]]\nname = \"all\"\nat = \"workload ends\"\nhop = \"link\"\nrtt = \"20ms\"\n\
+                [[event]]\nname = \"window\"\nat = \"flow g cwnd > 10\"\nhop = \"link\"\nrate = \"7mbit\"\n\
+                [[phase]]\nname = \"p\"\nfrom = \"flow f starts\"\nto = \"flow f ends\"\n";
+    let run = made(live("2s", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", rest));
+    let events = run.table("events").unwrap();
+    let at = |what: &str, subject: &str| {
+        let is_it = |&row: &usize| {
+            events.text("what").get(row) == what && events.text("subject").get(row) == subject
+        };
+        let row = (0..events.len()).find(is_it);
+        events.f64("t_s")[row.unwrap_or_else(|| panic!("no {what} of {subject}"))]
+    };
+    let ended = at("end", "flow f");
+    assert!(at("event", "event after") >= ended + 0.0999);
+    assert!(at("event", "event then") >= at("event", "event after") + 0.0499);
+    assert!(at("event", "event all") >= ended);
+    assert!(at("event", "event window") > at("start", "flow g"));
+    assert!(at("start", "phase p") >= at("start", "flow f") && at("end", "phase p") >= ended);
+}
+
 fn a_transfer_completes() {
     let flow = "[[flow]]\nname = \"f\"\ncc = \"cubic\"\nbytes = \"100k\"\n\
                 [[flow]]\nname = \"never\"\ncc = \"cubic\"\nstart = \"0.5s\"\nbytes = \"100mb\"\nstop = \"0.8s\"\n";
@@ -328,7 +363,8 @@ fn a_transfer_completes() {
 fn what_it_cannot_run_is_refused_by_name() {
     let flows = "[[flow]]\nname = \"a\"\ncc = \"no_such_control\"\n\
                  [[flow]]\nname = \"b\"\ncc = \"cubic\"\necn = \"accecn\"\n\
-                 [[flow]]\nname = \"c\"\nvoip = {}\n";
+                 [[flow]]\nname = \"c\"\nvoip = {}\n\
+                 [[event]]\nname = \"e\"\nat = \"flow a alpha > 0.5\"\nhop = \"link\"\nrate = \"1mbit\"\n";
     let (scenario, engine) =
         live("1s", "rate = \"10mbit\"\nqdisc = \"pfifo\"\nrtt = \"10ms\"", flows);
     let said: Vec<String> = engine.refuse(&scenario).iter().map(ToString::to_string).collect();
@@ -337,9 +373,309 @@ fn what_it_cannot_run_is_refused_by_name() {
         "flow a: congestion control no_such_control: this machine's kernel has ",
         "flow b: ecn accecn: ",
         "flow c: traffic voip: ",
+        "event e: alpha of flow a: a kernel shows a TCP sender's cwnd",
     ] {
         assert!(said.contains(part), "{said}");
     }
+}
+
+/// The explicit name of the default.
+fn the_stack_is_the_host_s() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"reno\"\nbytes = \"20k\"\n";
+    let hop = "rate = \"10mbit\"\nqdisc = \"fq_codel\"\nrtt = \"10ms\"";
+    let (mut scenario, engine) = live("300ms", hop, flow);
+    let stacks = |scenario: &mut Scenario, stack: &str| {
+        stack.clone_into(&mut scenario.stack);
+        stack.clone_into(&mut scenario.hops[0].stack);
+        stack.clone_into(&mut scenario.flows[0].stack);
+    };
+    stacks(&mut scenario, "linux-5.4");
+    let said: Vec<String> = engine.refuse(&scenario).iter().map(ToString::to_string).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("write stack = \"host\" or leave it out"), "{said:?}");
+    stacks(&mut scenario, "host");
+    let run = made((scenario, engine));
+    assert_eq!(run.table("completions").unwrap().len(), 1);
+}
+
+const LINK: &str = "rate = \"20mbit\"\nqdisc = \"fq_codel\"\nrtt = \"20ms\"";
+
+/// A server that sends so many bytes to whoever connects to port 80, and a client that takes them over two connections.
+fn pages(name: &str, bytes: u32) -> String {
+    format!(
+        "[[flow]]\nname = \"{name}\"\n[flow.program]\nserver = [\"/usr/bin/python3\", \"www/serve.py\"]\n\
+         client = [\"/usr/bin/python3\", \"fetch.py\"]\nready = \"port 80\"\n[flow.program.files]\n\
+         \"www/serve.py\" = '''
+import socket
+s = socket.create_server(('', 80))
+while True:
+    c, _ = s.accept()
+    c.sendall(bytes({bytes}))
+    c.close()
+'''
+\"fetch.py\" = '''
+import socket, threading
+def get():
+    n, s = 0, socket.create_connection(('server', 80))
+    while part := s.recv(1 << 16): n += len(part)
+    print('{name}', n, flush=True)
+them = [threading.Thread(target=get) for _ in range(2)]
+for t in them: t.start()
+for t in them: t.join()
+'''
+"
+    )
+}
+
+/// A client alone, of Python.
+fn alone(more: &str, python: &str) -> String {
+    format!(
+        "[[flow]]\nname = \"page\"\n[flow.program]\nclient = [\"/usr/bin/python3\", \"it.py\"]\n{more}\n\
+         [flow.program.files]\n\"it.py\" = '''\n{python}\n'''\n"
+    )
+}
+
+fn output(run: &Run) -> Vec<String> {
+    let table = run.table("output").expect("the table");
+    let of = |column: &str, row: usize| table.text(column).get(row).to_owned();
+    let line = |row| format!("{} {}: {}", of("flow", row), of("program", row), of("text", row));
+    (0..table.len()).map(line).collect()
+}
+
+/// Beside a TCP of the kernel's. All packets of each belong to it.
+fn two_flows_of_programs_have_the_same_port() {
+    let kernel = "[[flow]]\nname = \"k\"\ncc = \"reno\"\n\
+                  [[window]]\nname = \"all\"\nfrom = \"0s\"\nto = \"6s\"\n"
+        .to_owned();
+    let flows = [pages("a", 500_000), pages("b", 300_000), kernel].concat();
+    let run = made(live("6s", LINK, &flows));
+    let said = output(&run);
+    for line in ["a client: a 500000", "b client: b 300000"] {
+        assert_eq!(said.iter().filter(|l| *l == line).count(), 2, "{said:?}");
+    }
+    let table = run.table("completions").unwrap();
+    let found: Vec<_> = (0..table.len())
+        .map(|row| (table.text("flow").get(row), table.u64("bytes")[row]))
+        .collect();
+    assert_eq!(found.len(), 2, "{found:?}");
+    assert!(found.contains(&("a", 1_000_000)) && found.contains(&("b", 600_000)), "{found:?}");
+    let flows = run.table("flows").unwrap();
+    for (flow, bytes) in [("a", 1e6), ("b", 6e5)] {
+        // At 20 Mbit/s nothing is faster than that.
+        assert!(
+            of(&run, &format!("median(completion_time, {flow}) over all")) > bytes * 8.0 / 20e6
+        );
+        assert!(of_total(&run, flow, "packets_arrived") >= bytes / 1448.0);
+        assert!(of(&run, &format!("min(packet_owd, {flow}) over all")) >= 0.010);
+        let rows = || (0..flows.len()).filter(|&row| flows.text("flow").get(row) == flow);
+        // Each connection begins with a window of ten.
+        assert!(rows().map(|row| flows.u64("cwnd")[row]).max() >= Some(10));
+        assert!(rows().map(|row| flows.u64("delivered")[row]).max() > Some(10));
+        assert!(rows().any(|row| flows.f64("srtt_s")[row] >= 0.020));
+        assert!(rows().all(|row| flows.u64("retransmits")[row] < 1000));
+    }
+    assert!(of(&run, "goodput(k)") > 1e6);
+    assert_eq!(of_total(&run, "live", "socket_drops"), 0.0);
+}
+
+fn datagrams_of_programs_pass_over_ipv6() {
+    if !std::path::Path::new("/proc/net/if_inet6").exists() {
+        return;
+    }
+    let flow = "[[flow]]\nname = \"d\"\nip = 6\n[flow.program]\nserver = [\"/usr/bin/python3\", \"serve.py\"]\n\
+        client = [\"/usr/bin/python3\", \"ask.py\"]\nready = \"output bound\"\n[flow.program.files]\n\"serve.py\" = '''
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.bind(('::', 443))
+print('bound', flush=True)
+_, who = s.recvfrom(10)
+for i in range(50): s.sendto(bytes(1000), who)
+s.recvfrom(10)
+'''
+\"ask.py\" = '''
+import socket
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+s.connect(('server', 443))
+s.send(b'go')
+print(sum(len(s.recv(2000)) for _ in range(50)))
+'''
+";
+    let run = made(live("5s", LINK, flow));
+    assert!(output(&run).contains(&"d client: 50000".to_owned()), "{:?}", output(&run));
+    assert_eq!(run.table("completions").unwrap().u64("bytes"), [50_000]);
+    // 1062 bytes each at 20 Mbit/s, one way there and one back; HTB's bucket lets the first through at once.
+    assert!(of(&run, "median(completion_time, d)") > 0.020 + 45.0 * 1062.0 * 8.0 / 20e6);
+}
+
+/// What it sees of the machine: nothing of this process's environment and of the user's files, and no other network.
+fn a_program_of_a_flow_is_confined() {
+    let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    std::fs::write(outside.path().join("secret"), "secret").unwrap();
+    std::fs::write(outside.path().join("given"), "given").unwrap();
+    let at = outside.path().display();
+    let python = format!(
+        r"
+import os, socket
+def said(what, do):
+    try:
+        do()
+        print(what, 'yes', flush=True)
+    except OSError as e:
+        print(what, 'no', flush=True)
+print('environment', sorted(os.environ), flush=True)
+print('folder', os.getcwd(), sorted(os.listdir()), flush=True)
+said('reads', lambda: open('{at}/secret').read())
+said('writes', lambda: open('{at}/new', 'w'))
+said('changes', lambda: open('{at}/given', 'w'))
+said('own', lambda: open('/tmp/new', 'w'))
+os.mkdir('/tmp/folder')
+said('moves', lambda: os.rename('/tmp/new', '/tmp/folder/new'))
+said('null', lambda: open('/dev/null', 'w').write('x'))
+said('random', lambda: open('/dev/urandom', 'rb').read(4))
+s = socket.socket()
+s.settimeout(1)
+said('out', lambda: s.connect(('192.0.2.1', 80)))
+said('name', lambda: socket.getaddrinfo('example.com', 80))
+said('server', lambda: socket.getaddrinfo('server', 80))
+said('low port', lambda: socket.create_server(('', 22)))
+caps = [l for l in open('/proc/self/status') if l.startswith('CapEff')]
+print('capabilities', int(caps[0].split()[1], 16))
+"
+    );
+    let run = made(live("5s", LINK, &alone("environment = { OWN = \"value\" }", &python)));
+    let said = output(&run);
+    let told: Vec<&str> = said.iter().map(|l| l.trim_start_matches("page client: ")).collect();
+    // Without Landlock it reads all that the user can; below /tmp it sees its own folder.
+    let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
+    let is_hidden =
+        outside.path().starts_with("/tmp") || symbols.contains("landlock_restrict_self");
+    let reads = format!("reads {}", if is_hidden { "no" } else { "yes" });
+    let expected = [
+        "environment ['HOME', 'LANG', 'OWN', 'PATH', 'SOJOURN_CLIENT', 'SOJOURN_SERVER', 'TERM', 'TMPDIR']",
+        "folder /tmp ['it.py']",
+        &reads,
+        "writes no",
+        "changes no",
+        "own yes",
+        "moves yes",
+        "null yes",
+        "random yes",
+        "out no",
+        "name no",
+        "server yes",
+        "low port yes",
+        "capabilities 0",
+    ];
+    assert_eq!(told, expected);
+    assert!(!outside.path().join("new").exists());
+}
+
+fn what_programs_do_wrong_is_said() {
+    let cases = [
+        (
+            alone("", "print('cannot'); raise SystemExit(7)"),
+            "flow page: its client ended with exit status 7, and 0 is what it should end with; the last that it wrote: cannot",
+        ),
+        (alone("", "import os; os.kill(os.getpid(), 11)"), "its client was ended by signal 11"),
+        (
+            alone("within = \"500ms\"", "import time; time.sleep(100)"),
+            "its client still ran after the 0.5 s that it was given",
+        ),
+        (alone("", "while True: print('x' * 1000)"), "its client wrote more than 4 MiB of output"),
+        (
+            alone("server = [\"sh\", \"-c\", \"exit 4\"]", ""),
+            "its server ended with exit status 4 before its client; it wrote nothing",
+        ),
+        (
+            alone("server = [\"sleep\", \"1000\"]", ""),
+            "its server was not ready when the run ended",
+        ),
+    ];
+    for (flow, wanted) in cases {
+        let (scenario, engine) = live("3s", LINK, &flow);
+        match engine.run(&Arc::new(scenario), &()) {
+            Err(RunError::Environment { why, .. }) => assert!(why.contains(wanted), "{why}"),
+            other => panic!("it does not fail: {:?}\n{flow}", other.map(|run| output(&run))),
+        }
+    }
+}
+
+/// By an event, and by its `stop`: a client that does not hear what it is asked is killed a second later.
+fn a_flow_of_programs_starts_and_stops() {
+    let page = alone("exit = 3", "import time\ntime.sleep(0.2)\nraise SystemExit(3)");
+    let stubborn = alone(
+        "",
+        "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n\
+         while True:\n    print('alive', flush=True)\n    time.sleep(0.05)",
+    );
+    let rest = [
+        page,
+        stubborn
+            .replace("\"page\"", "\"stubborn\"")
+            .replace("[flow.program]\n", "stop = \"1s\"\n[flow.program]\n"),
+        "[[event]]\nname = \"go\"\nat = \"500ms\"\nstart = [\"page\"]\n\
+         [[event]]\nname = \"then\"\nat = \"flow page ends + 100ms\"\nhop = \"link\"\nrate = \"5mbit\"\n"
+            .to_owned(),
+    ];
+    let run = made(live("3500ms", LINK, &rest.concat()));
+    let events = run.table("events").unwrap();
+    let at = |what: &str, subject: &str| {
+        let is_it = |&row: &usize| {
+            events.text("what").get(row) == what && events.text("subject").get(row) == subject
+        };
+        let row = (0..events.len()).find(is_it);
+        let row = row.unwrap_or_else(|| panic!("no {what} of {subject}"));
+        (events.f64("t_s")[row], events.text("detail").get(row))
+    };
+    assert!(at("start", "flow page").0 >= 0.5);
+    assert_eq!(at("end", "flow page").1, "ended with exit status 3");
+    assert!(at("event", "event then").0 >= at("end", "flow page").0 + 0.0999);
+    assert_eq!(at("end", "flow stubborn").1, "stopped");
+    let table = run.table("completions").unwrap();
+    let ended: Vec<(&str, bool)> = (0..table.len())
+        .map(|row| (table.text("flow").get(row), table.f64("duration_s")[row].is_nan()))
+        .collect();
+    assert_eq!(ended, [("page", false), ("stubborn", true)]);
+    let lines = run.table("output").unwrap();
+    let last = (0..lines.len()).rfind(|&row| lines.text("text").get(row) == "alive");
+    let last = lines.f64("t_s")[last.expect("it runs")];
+    assert!((1.0..3.3).contains(&last), "{last}");
+}
+
+/// What still runs when the run is over is gone, its children too; what it wrote is there, and it has no completion.
+fn programs_end_with_the_run() {
+    let python = "import os, time\nif os.fork() == 0: os.setsid()\nprint('begun', flush=True)\n\
+                  print('half', end='', flush=True)\ntime.sleep(123)";
+    let run = made(live("1s", LINK, &alone("", python).replace("it.py", "lives-on.py")));
+    let said = output(&run);
+    assert_eq!(said.iter().filter(|l| l.contains("begun")).count(), 2, "{said:?}");
+    assert!(said.iter().any(|l| l.contains("half")), "{said:?}");
+    assert!(run.table("completions").unwrap().f64("duration_s").iter().all(|d| d.is_nan()));
+    let left = std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
+        let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&words).contains("/usr/bin/python3\0lives-on.py")
+    });
+    assert!(!left, "a program of the flow still runs");
+}
+
+fn programs_that_cannot_run_are_refused() {
+    let flow = "[[flow]]\nname = \"p\"\ndscp = 46\n[flow.program]\nclient = [\"no-such-program\"]\ncpu_limit = \"2s\"\n";
+    let refused = |flows: &str| {
+        let (scenario, engine) = live("1s", LINK, flows);
+        let said: Vec<String> = engine.refuse(&scenario).iter().map(ToString::to_string).collect();
+        said.join("\n")
+    };
+    let said = refused(flow);
+    for part in [
+        "flow p: the client no-such-program: this machine has no such program",
+        "flow p: a DSCP: what a program sends has the DSCP that it chooses",
+        "flow p: cpu_limit: this machine's clock goes on whatever a program computes",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    let many: String = (0..17).map(|n| pages(&format!("f{n}"), 1)).collect();
+    let said = refused(&many);
+    assert!(said.contains("flows: more than 16 flows of programs"), "{said}");
 }
 
 fn super_packets_are_split() {

@@ -31,7 +31,7 @@ pub enum When {
         /// How long after.
         delay: Span,
     },
-    /// When a controller's own number first passes a value (the simulator only).
+    /// When a number first passes a value: any on the simulator; a queue's or a TCP flow's `cwnd` on the live engine.
     State {
         /// The number.
         gauge: Gauge,

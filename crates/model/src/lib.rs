@@ -41,7 +41,7 @@ pub use flow::{
 pub use kind::{By, ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};
 pub use program::{Program, Ready};
-pub use scenario::{Origin, Plugin, Scenario};
+pub use scenario::{HOST_STACK, Origin, Plugin, Scenario};
 pub use standing::{Impossible, Nested};
 pub use trace::{CHANCE, DeliveryTrace, MOST_CHANCES, TUNNEL_HEADER, TraceError};
 pub use unsupported::{Feature, Place, Unsupported};

@@ -9,6 +9,9 @@ use super::trace::DeliveryTrace;
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Span, Time};
 
+/// The name of the stack of hosts that are this machine's own kernel. Queues behind them behave by the default stack.
+pub const HOST_STACK: &str = "host";
+
 /// One run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Scenario {
@@ -28,7 +31,7 @@ pub struct Scenario {
     pub warmup: Span,
     /// The time between two rows of a flow or a queue in the tables over time.
     pub sample_interval: Span,
-    /// The named table of switches that hosts and queues behave by unless they name their own.
+    /// The named table of switches that hosts and queues behave by unless they name their own; or [`HOST_STACK`].
     pub stack: String,
     /// The hops, in the order in which `down` traffic passes them.
     pub hops: Vec<Hop>,

@@ -84,6 +84,30 @@ pub fn tc<P: PathPacket>(record: &mut Recorder, now: Time, when: &str, topology:
     }
 }
 
+/// The present value of a queue's number: of its backlog, or one that its discipline shows in the table `queue_state`. None if
+/// there is no such queue or number.
+pub fn number<P: PathPacket>(
+    now: Time,
+    topology: &Topology<P>,
+    queue: &str,
+    name: &str,
+) -> Option<f64> {
+    let port = &topology.nodes[topology.queue(queue)?].port;
+    match name {
+        "backlog_packets" => Some(f64::from(port.backlog().packets)),
+        "backlog_bytes" => Some(port.backlog().bytes as f64),
+        _ => {
+            let mut found = None;
+            port.discipline().gauges(now, &mut |n, v| {
+                if n == name {
+                    found = Some(v);
+                }
+            });
+            found
+        }
+    }
+}
+
 fn queue_row<P: PathPacket>(record: &mut Recorder, now: Time, element: usize, node: &mut Node<P>) {
     let Sojourns { count, min, max, sum } = node.port.take_sojourns();
     let (held, stats) = (node.port.backlog(), node.port.stats());

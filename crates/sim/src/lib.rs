@@ -16,7 +16,6 @@ mod packet;
 mod recorder;
 mod run;
 mod tap;
-mod timeline;
 mod topology;
 
 /// The example of the README runs.
@@ -319,7 +318,7 @@ impl Engine for Sim {
         for refusal in &mut refusals {
             if refusal.what == Feature::Traffic(TrafficKind::Program) {
                 "programs run on a kernel".clone_into(&mut refusal.why);
-                "run it with --engine linux".clone_into(&mut refusal.help);
+                "run it with --engine linux or --engine live".clone_into(&mut refusal.help);
             }
         }
         refusals.extend(self.refuse_words(scenario));

@@ -13,7 +13,7 @@ pub use trace::{CELLULAR, made_up};
 
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
-use sojourn_model::{DeliveryTrace, Plugin, WordError};
+use sojourn_model::{DeliveryTrace, HOST_STACK, Plugin, WordError};
 use sojourn_qdisc::table::{Kind, OptionSpec};
 use sojourn_qdisc::{Catalogue, Discipline, NoPacket, Packet, QdiscQuirks, Registry, TcError};
 use sojourn_quic::Stack as QuicStack;
@@ -142,7 +142,7 @@ impl<P: Packet> Vocabulary for Words<P> {
     }
 
     fn stack(&self, name: &str) -> Result<(), WordError> {
-        known(name, "stack", STACKS.iter().map(|s| s.name))
+        known(name, "stack", STACKS.iter().map(|s| s.name).chain([HOST_STACK]))
     }
 
     fn quic_stack(&self, name: &str) -> Result<(), WordError> {
@@ -286,10 +286,13 @@ mod tests {
             Experiment::parse("words.toml", &text)
                 .and_then(|e| e.plan(&Words::default(), MOST_RUNS))
         };
-        let right = plan(file("linux-7.3", "fq_codel target 5ms", "delay 1ms", "prague"));
-        assert_eq!(right.map(|p| p.cells().len()), Ok(1));
+        for stack in ["linux-7.3", "host"] {
+            let right = plan(file(stack, "fq_codel target 5ms", "delay 1ms", "prague"));
+            assert_eq!(right.map(|p| p.cells().len()), Ok(1));
+        }
         for (wrong, message) in [
             (file("linux-7.4", "pie", "delay 1ms", "cubic"), "there is no stack \"linux-7.4\""),
+            (file("hots", "pie", "delay 1ms", "cubic"), "did you mean \"host\"?"),
             (file("linux-7.3", "pie", "delay 1ms", "cubik"), "did you mean \"cubic\"?"),
             (file("linux-7.3", "pie ecnn", "delay 1ms", "cubic"), "ecnn"),
             (file("linux-7.3", "pie", "dealy 1ms", "cubic"), "dealy"),

@@ -50,7 +50,14 @@ impl TcpView {
     pub const fn is_syn(&self) -> bool {
         self.flags & SYN != 0
     }
+
+    /// Whether it ends one of its directions: FIN, which takes a sequence number, as SYN does.
+    pub const fn is_fin(&self) -> bool {
+        self.flags & FIN != 0
+    }
 }
+
+const FIN: u8 = 0x01;
 
 const SYN: u8 = 0x02;
 pub(crate) const ECE: u8 = 0x40;

@@ -1,7 +1,7 @@
 use super::*;
 use crate::{Capabilities, Clock, Facts};
 use sojourn_model::example::scenario;
-use sojourn_model::{ElementKind, RuleKind, TrafficKind};
+use sojourn_model::{ElementKind, HOST_STACK, RuleKind, TrafficKind};
 use sojourn_results::{EngineId, Provenance, Rows, rows};
 use sojourn_units::Random;
 use std::sync::Mutex;
@@ -142,6 +142,27 @@ fn what_an_engine_lacks_is_named_with_its_place() {
             "event step: qdisc pie: this engine does not have it",
         ]
     );
+}
+
+/// An engine without this machine's kernel says which has it, once for the experiment and once for a flow that differs.
+#[test]
+fn the_host_s_kernel_is_refused_with_the_engine_that_has_it() {
+    let mut scenario = scenario();
+    let able = Capabilities::from_iter([Feature::Stack(scenario.stack.clone())]);
+    let of_stacks = |scenario: &Scenario| -> Vec<String> {
+        let refusals = able.refuse(scenario).into_iter();
+        refusals.filter(|u| matches!(u.what, Feature::Stack(_))).map(|u| u.to_string()).collect()
+    };
+    assert_eq!(of_stacks(&scenario), [""; 0]);
+    let why = "stack host: its hosts are not this machine's kernel (the live engine has them: --engine live; or name a stack of \
+               sojourn stacks)";
+    scenario.flows[0].stack = HOST_STACK.to_owned();
+    assert_eq!(of_stacks(&scenario), [format!("flow a: {why}")]);
+    scenario.stack = HOST_STACK.to_owned();
+    for hop in &mut scenario.hops {
+        hop.stack = HOST_STACK.to_owned();
+    }
+    assert_eq!(of_stacks(&scenario), [format!("experiment: {why}")]);
 }
 
 /// Notes how many of its runs are under way at the same time; its clock is the machine's.

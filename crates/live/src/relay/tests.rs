@@ -6,9 +6,12 @@ use sojourn_language::{AnyWords, Experiment};
 use std::os::unix::net::UnixDatagram;
 
 /// Every frame is of the first flow; the run ends after some time.
+#[derive(Default)]
 struct Everything {
     end: Time,
     delivered: u64,
+    /// What happens to the flow, and when the relay hears of it.
+    happens: Vec<(Time, Wish)>,
 }
 
 impl Traffic for Everything {
@@ -22,18 +25,26 @@ impl Traffic for Everything {
         Vec::new()
     }
     fn act(&mut self, now: Time, _: &mut Recorder) -> Result<Vec<Wish>, RunError> {
-        Ok(if now >= self.end { vec![Wish::End] } else { Vec::new() })
+        let mut wishes = Vec::new();
+        while self.happens.first().is_some_and(|(at, _)| *at <= now) {
+            wishes.push(self.happens.remove(0).1);
+        }
+        wishes.extend((now >= self.end).then_some(Wish::End));
+        Ok(wishes)
     }
     fn sample(&mut self, _: Time, _: &mut Recorder, _: &Topology<Packet>) {}
+    fn number(&self, _: &str, name: &str) -> Option<f64> {
+        (name == "cwnd").then_some(21.0)
+    }
     fn switch(&mut self, _: Time, _: &str, _: bool, _: &mut Recorder) {}
     fn status(&mut self, _: Time, _: &Seen<'_>) {}
     fn finish(&mut self, _: Time, _: &mut Recorder, _: &Topology<Packet>) {}
 }
 
-fn scenario(hop: &str) -> Scenario {
+fn scenario(hop: &str, rest: &str) -> Scenario {
     let text = format!(
         "[experiment]\nname = \"t\"\nduration = \"10s\"\nping = false\nwarmup = \"0s\"\n\
-         [[hop]]\nname = \"link\"\nrate = \"1gbit\"\n{hop}\n[[flow]]\nname = \"x\"\ncc = \"cubic\"\n"
+         [[hop]]\nname = \"link\"\nrate = \"1gbit\"\n{hop}\n[[flow]]\nname = \"x\"\ncc = \"cubic\"\n{rest}"
     );
     let experiment = Experiment::parse("t.toml", &text).unwrap_or_else(|e| panic!("{e}"));
     let plan = experiment.plan(&AnyWords, 1).unwrap_or_else(|e| panic!("{e}"));
@@ -42,7 +53,17 @@ fn scenario(hop: &str) -> Scenario {
 
 /// Sends these to both sides of a relay; returns how many packets came out of it, and its outcome.
 fn relayed(hop: &str, offload: bool, frames: &[Vec<u8>], millis: u64) -> (u64, Outcome) {
-    let scenario = scenario(hop);
+    let mut traffic = Everything { end: Time::from_millis(millis), ..Everything::default() };
+    let outcome = relay(&scenario(hop, ""), offload, frames, &mut traffic);
+    (traffic.delivered, outcome)
+}
+
+fn relay(
+    scenario: &Scenario,
+    offload: bool,
+    frames: &[Vec<u8>],
+    traffic: &mut Everything,
+) -> Outcome {
     let pairs = [(); 2].map(|()| UnixDatagram::pair().unwrap());
     for (ours, theirs) in &pairs {
         ours.set_nonblocking(true).unwrap();
@@ -54,19 +75,19 @@ fn relayed(hop: &str, offload: bool, frames: &[Vec<u8>], millis: u64) -> (u64, O
     }
     let [(a, server), (b, client)] = pairs;
     let setting = Setting {
-        scenario: &scenario,
+        scenario,
         registry: &Registry::built_in(),
         elements: &Elements::built_in(),
-        links: [a.into(), b.into()],
+        links: vec![[a.into(), b.into()]],
+        pair_of: Vec::new(),
         offload,
         spin: false,
         capture: None,
         clock: Clock::start(),
     };
-    let mut traffic = Everything { end: Time::from_millis(millis), delivered: 0 };
-    let outcome = run(&setting, &mut traffic, &()).unwrap_or_else(|e| panic!("{e}"));
+    let outcome = run(&setting, traffic, &()).unwrap_or_else(|e| panic!("{e}"));
     drop((server, client));
-    (traffic.delivered, outcome)
+    outcome
 }
 
 /// A header of offloads and an IPv4 frame of TCP with this payload, by hand.
@@ -90,6 +111,57 @@ fn a_super_packet_leaves_as_packets_of_its_size() {
     assert_eq!((outcome.validity.frames, outcome.validity.super_packets), (2, 2));
     let (delivered, outcome) = relayed(hop, false, &[tcp(0, 0, 1000), tcp(0, 0, 3000)], 20);
     assert_eq!((delivered, outcome.validity.oversized), (2, 2));
+}
+
+/// Events and phases follow a flow from the time at which its host says that it started or ended, not from the time at which the
+/// relay hears of it. Here the relay hears of a start before it, so that no stall of the machine moves an event.
+#[test]
+fn events_follow_flows_events_phases_and_numbers() {
+    let event = |name: &str, at: &str| {
+        format!("[[event]]\nname = \"{name}\"\nat = \"{at}\"\nhop = \"link\"\nrate = \"2gbit\"\n")
+    };
+    let rest = [
+        "bytes = \"1mb\"\n[[phase]]\nname = \"p\"\nfrom = \"flow x starts + 7ms\"\nto = \"flow x ends\"\n".to_owned(),
+        event("after-flow", "flow x starts + 12ms"),
+        event("after-event", "event after-flow + 3ms"),
+        event("after-phase", "phase p starts + 1ms"),
+        event("after-all", "workload ends + 2ms"),
+        event("at-once", "flow x ends"),
+        event("window", "flow x cwnd > 20 + 1ms"),
+        event("queue", "queue link.down.qdisc backlog_packets < 1"),
+        event("never", "queue link.down.qdisc backlog_packets > 1000"),
+        event("no-number", "flow x alpha > 0"),
+    ]
+    .concat();
+    let ms = Time::from_millis;
+    let mut traffic = Everything {
+        end: ms(400),
+        happens: vec![
+            (ms(0), Wish::Happened(ms(200), 0, Edge::Start)),
+            (ms(0), Wish::Happened(ms(300), 0, Edge::End)),
+        ],
+        ..Everything::default()
+    };
+    let scenario = scenario("qdisc = \"pfifo\"\nrtt = \"1ms\"", &rest);
+    let outcome = relay(&scenario, false, &[], &mut traffic);
+    let events = outcome.tables.iter().find(|table| table.schema().name == "events").unwrap();
+    let at = |subject: &str, what: &str| {
+        let is_it = |&row: &usize| {
+            events.text("subject").get(row) == subject && events.text("what").get(row) == what
+        };
+        let found = (0..events.len()).find(is_it);
+        found.map(|row| (events.f64("t_s")[row] * 1e6).round() as u64)
+    };
+    assert_eq!(at("phase p", "start"), Some(207_000));
+    assert_eq!(at("phase p", "end"), Some(300_000));
+    assert_eq!(at("event after-flow", "event"), Some(212_000));
+    assert_eq!(at("event after-event", "event"), Some(215_000));
+    assert_eq!(at("event after-phase", "event"), Some(208_000));
+    assert_eq!(at("event at-once", "event"), Some(300_000));
+    assert_eq!(at("event after-all", "event"), Some(302_000));
+    assert_eq!(at("event window", "event"), Some(2000));
+    assert_eq!(at("event queue", "event"), Some(1000));
+    assert_eq!((at("event never", "event"), at("event no-number", "event")), (None, None));
 }
 
 /// A super-packet that says that its packets have no payload stays whole, and is too long.

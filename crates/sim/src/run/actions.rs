@@ -2,9 +2,8 @@
 
 use super::Simulation;
 use crate::network::CALENDAR;
-use crate::timeline::Item;
 use crate::topology;
-use sojourn_engine::RunError;
+use sojourn_engine::{Item, RunError};
 use sojourn_model::{Action, Edge, Reference};
 use sojourn_path::topology::ChangeError;
 use std::sync::Arc;

@@ -1,12 +1,12 @@
 //! Events that wait for a number: a flow's window, a queue's backlog, what a discipline or a control says of itself.
 
-use super::{Simulation, WATCH_EVERY};
+use super::Simulation;
 use crate::app::{App as _, Record};
 use crate::flow::FlowRun;
 use crate::network::{CALENDAR, conditions_slot};
-use crate::topology::Topology;
+use sojourn_engine::WATCH_EVERY;
 use sojourn_model::{Gauge, Scenario};
-use sojourn_qdisc::Qdisc as _;
+use sojourn_record::ports;
 use sojourn_units::Time;
 
 impl Simulation {
@@ -15,10 +15,10 @@ impl Simulation {
         let (flows, scenario, topology) = (&self.flows.runs, &self.scenario, &network.topology);
         self.flows.timeline.check(now, |gauge| match gauge {
             Gauge::Flow { flow, name } => of_flow(scenario, flows, flow, name),
-            Gauge::Queue { queue, name } => of_queue(now, topology, queue, name),
+            Gauge::Queue { queue, name } => ports::number(now, topology, queue, name),
         });
         network.agenda.set(CALENDAR, self.flows.timeline.next());
-        let waits = !self.flows.timeline.conditions.is_empty();
+        let waits = self.flows.timeline.waits_for_a_number();
         let next = if waits { now + WATCH_EVERY } else { Time::NEVER };
         let slot = conditions_slot(network);
         network.agenda.set(slot, next);
@@ -40,22 +40,4 @@ fn of_flow(scenario: &Scenario, flows: &[FlowRun], flow: &str, name: &str) -> Op
         }
     });
     found
-}
-
-/// A number of a queue.
-fn of_queue(now: Time, topology: &Topology, queue: &str, name: &str) -> Option<f64> {
-    let port = &topology.nodes[topology.queue(queue)?].port;
-    match name {
-        "backlog_packets" => Some(f64::from(port.backlog().packets)),
-        "backlog_bytes" => Some(port.backlog().bytes as f64),
-        _ => {
-            let mut found = None;
-            port.discipline().gauges(now, &mut |n, v| {
-                if n == name {
-                    found = Some(v);
-                }
-            });
-            found
-        }
-    }
 }

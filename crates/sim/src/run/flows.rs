@@ -6,7 +6,7 @@ use crate::host::HostTx;
 use crate::network::{CALENDAR, Network, Observers, flows_slot};
 use crate::packet::PacketBox;
 use crate::recorder::Recorder;
-use crate::timeline::Timeline;
+use sojourn_engine::Timeline;
 use sojourn_model::{Edge, Reference, Scenario};
 use sojourn_net::{Agenda, Hosts};
 use sojourn_path::tunnel::strip;

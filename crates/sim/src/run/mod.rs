@@ -20,12 +20,11 @@ use crate::network::{
 use crate::packet::Pool;
 use crate::recorder::Recorder;
 use crate::tap::Tap;
-use crate::timeline::Timeline;
 use crate::topology::{self, stack};
 use flows::Flows;
 pub use snapshot::{FlowSnapshot, QueueSnapshot, Snapshot};
 use sojourn_capture::Capture;
-use sojourn_engine::{RunError, Watch};
+use sojourn_engine::{RunError, Timeline, WATCH_EVERY, Watch};
 use sojourn_model::{Scenario, Tcp};
 use sojourn_net::Agenda;
 use sojourn_record::{Delays, ports};
@@ -35,8 +34,6 @@ use sojourn_units::{Random, Span, Time};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-/// How often events that wait for a number are looked at.
-const WATCH_EVERY: Span = Span::from_millis(1);
 /// How often a run reports progress, in simulated time.
 const TELL_EVERY: Span = Span::from_millis(500);
 /// After this number of events at the latest the run asks whether it is still wanted: a tenth of a second or so of the
@@ -152,7 +149,7 @@ impl Simulation {
         let slot = recorder_slot(&network);
         network.agenda.set(slot, next_step);
         network.schedule_queue_timers();
-        if !flows.timeline.conditions.is_empty() {
+        if flows.timeline.waits_for_a_number() {
             let slot = conditions_slot(&network);
             network.agenda.set(slot, Time::ZERO + WATCH_EVERY);
         }

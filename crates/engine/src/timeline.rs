@@ -1,12 +1,18 @@
 //! What is to happen when: starts and stops of flows, edges of phases, events, and what waits for these.
+//!
+//! Time is an argument, so a calendar is the same under a simulated clock and under the machine's. Its owner says what has
+//! happened and asks what is due.
 
 use sojourn_model::{Edge, Gauge, Order, Reference, Scenario, Start, When};
 use sojourn_units::{Span, Time};
 use std::collections::BTreeMap;
 
+/// How often the owner of a calendar checks the numbers that items wait for.
+pub const WATCH_EVERY: Span = Span::from_millis(1);
+
 /// Something that happens at a point in time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Item {
+pub enum Item {
     /// A flow starts.
     StartFlow(usize),
     /// A flow stops.
@@ -21,31 +27,27 @@ pub(crate) enum Item {
 
 /// Something that waits for a number to pass a value.
 #[derive(Clone, Debug)]
-pub(crate) struct Condition {
-    /// The number.
-    pub(crate) gauge: Gauge,
-    /// Above or below.
-    pub(crate) order: Order,
-    /// The value.
-    pub(crate) value: f64,
+struct Condition {
+    gauge: Gauge,
+    order: Order,
+    value: f64,
     delay: Span,
     item: Item,
 }
 
 /// The run's calendar.
-#[derive(Debug, Default)]
-pub(crate) struct Timeline {
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
     /// By time, then by the order in which they were entered.
     due: BTreeMap<(Time, u64), Item>,
     entered: u64,
     waiting: Vec<(Reference, Edge, Span, Item)>,
-    /// What waits for a number.
-    pub(crate) conditions: Vec<Condition>,
+    conditions: Vec<Condition>,
 }
 
 impl Timeline {
-    /// The calendar of a scenario. `start_offset` gives what a flow starts after its nominal time.
-    pub(crate) fn new(scenario: &Scenario, mut start_offset: impl FnMut(usize) -> Span) -> Self {
+    /// The calendar of a scenario. `start_offset` gives the time by which a flow starts after its nominal time.
+    pub fn new(scenario: &Scenario, mut start_offset: impl FnMut(usize) -> Span) -> Self {
         let mut t = Self::default();
         for (i, flow) in scenario.flows.iter().enumerate() {
             if let Start::At(at) = flow.start {
@@ -86,21 +88,26 @@ impl Timeline {
         self.entered += 1;
     }
 
-    /// When the next item is due.
-    pub(crate) fn next(&self) -> Time {
+    /// Whether anything waits for a number, so that [`Timeline::check`] has to be called now and then.
+    pub fn waits_for_a_number(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+
+    /// When the next item is due; [`Time::NEVER`] if none is entered.
+    pub fn next(&self) -> Time {
         self.due.first_key_value().map_or(Time::NEVER, |((at, _), _)| *at)
     }
 
     /// Takes the next item that is due.
-    pub(crate) fn take(&mut self, now: Time) -> Option<Item> {
+    pub fn take(&mut self, now: Time) -> Option<Item> {
         if self.next() > now {
             return None;
         }
         self.due.pop_first().map(|(_, item)| item)
     }
 
-    /// An event happened: enters what waited for it.
-    pub(crate) fn happened(&mut self, now: Time, what: &Reference, edge: Edge) {
+    /// Something happened at `now`: enters the items that waited for it, each its own delay after `now`.
+    pub fn happened(&mut self, now: Time, what: &Reference, edge: Edge) {
         let mut i = 0;
         while i < self.waiting.len() {
             let (reference, on, ..) = &self.waiting[i];
@@ -115,8 +122,8 @@ impl Timeline {
         }
     }
 
-    /// Enters the items with a condition that holds.
-    pub(crate) fn check(&mut self, now: Time, mut number: impl FnMut(&Gauge) -> Option<f64>) {
+    /// Enters the items with a condition that holds. `number` gives the present value of a number, or none if it has none yet.
+    pub fn check(&mut self, now: Time, mut number: impl FnMut(&Gauge) -> Option<f64>) {
         let mut i = 0;
         while i < self.conditions.len() {
             let c = &self.conditions[i];
