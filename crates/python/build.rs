@@ -28,7 +28,7 @@ const APART: [&str; 8] = [
     "__pycache__",
     ".gitignore",
 ];
-/// What of the package's Python stands between a run and a class of the user's.
+/// The Python code of the package between a run and a class of the user's.
 const PYTHON: &str = "../../python/sojourn/custom";
 
 fn main() {

@@ -2,16 +2,15 @@
 //! seed: BBRv3 of noq-proto has a field for it that is private, BBR of quinn-proto has none. Two runs would differ.
 //!
 //! So this script takes these two modules from the crates' own sources, those of the versions that are built, and compiles
-//! them once more inside this crate: `src/noq/bbr3.rs` and `src/quinn/bbr.rs` include them and set the seed. What it
-//! changes is the paths of `use`, which are the crate's own, how one struct is written down, and the one expression of
-//! quinn's that draws. If a source is not as
-//! expected, the build fails and says so.
+//! them once more inside this crate: `src/noq/bbr3.rs` and `src/quinn/bbr.rs` include them and set the seed. It changes
+//! the paths of `use`, which are the crate's own, the notation of one struct, and the one expression of quinn's that
+//! draws. If a source is not as expected, the build fails and says so.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// A text to replace, and what stands in its place.
+/// A text to replace, and its replacement.
 type Replacement = (&'static str, &'static str);
 
 /// Outside its crate the struct cannot be written by its fields: a macro of ours sets them one by one.
@@ -81,7 +80,7 @@ fn main() {
     write("quinn_bbr.rs", &format!("{bbr}\n{modules}"));
 }
 
-/// The versions whose sources these edits are for: the ones that the workspace pins.
+/// The versions that these edits are for: the ones that the workspace pins.
 const NOQ: &str = "1.4.0";
 const QUINN: &str = "0.11.19";
 
@@ -105,9 +104,9 @@ fn write(name: &str, text: &str) {
     fs::write(&file, text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
 }
 
-/// The folder of a dependency: beside this crate where both come from a registry or were vendored, else where cargo says,
-/// else where cargo keeps what it has unpacked. Cargo has no answer while it verifies a package: what this crate depends on
-/// is then in no registry that a second cargo would know of.
+/// The folder of a dependency: next to this crate where both come from a registry or were vendored, else where cargo
+/// says, else where cargo keeps what it has unpacked. Cargo has no answer while it verifies a package: this crate's
+/// dependencies are then in no registry that a second cargo would know of.
 fn source(name: &str, version: &str) -> PathBuf {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let beside = here.with_file_name(format!("{name}-{version}"));

@@ -469,14 +469,14 @@ def test_bits_do_not_depend_on_how_busy_the_machine_is(tmp_path: Path) -> None:
 
 
 def test_what_a_kernel_alone_has_runs_as_anything_else(tmp_path: Path) -> None:
-    """The simulator has neither Vegas nor hhf; a kernel that has them knows it itself."""
-    kernel = next((k for k in kernels() if {"vegas"} <= set(k.ccs) and "hhf" in k.qdiscs), None)
+    """The simulator has neither Westwood nor hhf; a kernel that has them knows it itself."""
+    kernel = next((k for k in kernels() if {"westwood"} <= set(k.ccs) and "hhf" in k.qdiscs), None)
     if kernel is None:
-        pytest.skip("no kernel here has vegas and hhf")
+        pytest.skip("no kernel here has westwood and hhf")
     file = tmp_path / "own.toml"
     file.write_text(
         CALL.replace('qdisc = "codel"', 'qdisc = "hhf"')
-        .replace('cc = "cubic"', 'cc = "vegas"')
+        .replace('cc = "cubic"', 'cc = "westwood"')
         .replace("linux-7.3", kernel.stack)
     )
     words = ("run", str(file), "--engine", "linux", "--kernel", kernel.label, "-o", str(tmp_path / "results"))
@@ -485,7 +485,7 @@ def test_what_a_kernel_alone_has_runs_as_anything_else(tmp_path: Path) -> None:
     [record] = Folder.open(tmp_path / "results").records()
     assert f"kernel {kernel.id}, plan " in record.brief.version
     _, said = start("run", str(file), "-o", str(tmp_path / "sim")).communicate(timeout=60)
-    assert 'the simulator has no congestion control "vegas"' in said
+    assert 'the simulator has no congestion control "westwood"' in said
     assert "--engine linux" in said
 
 

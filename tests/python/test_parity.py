@@ -261,7 +261,7 @@ def test_a_run_that_is_not_valid_does_not_count() -> None:
 
 
 def load_small(*settings: str) -> list[Run]:
-    return parse(SMALL, "small.toml", settings=list(settings)).run()
+    return list(parse(SMALL, "small.toml", settings=list(settings)).run())
 
 
 SMALL = """

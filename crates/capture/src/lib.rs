@@ -1,13 +1,13 @@
-//! Packet captures: where they are taken, what their files are called, and how they get to the disk.
+//! Packet captures: where they are taken, the names of their files, and how they get to the disk.
 //!
 //! The files are classic pcap with nanosecond stamps (magic `0xa1b23c4d`; draft-ietf-opsawg-pcap) and Ethernet frames.
 //! Every engine writes the same ones:
 //!
 //! ```text
-//! server.pcap          what the hosts on the server's side send and receive
-//! HOP.left.pcap        at the server's side of a hop's queues: what goes into `down`, what comes out of `up`
-//! HOP.right.pcap       at the client's side: what comes out of `down`, what goes into `up`
-//! client.pcap          what the hosts on the client's side send and receive
+//! server.pcap          packets of the hosts on the server's side
+//! HOP.left.pcap        at the server's side of a hop's queues: packets into `down`, and out of `up`
+//! HOP.right.pcap       at the client's side: packets out of `down`, and into `up`
+//! client.pcap          packets of the hosts on the client's side
 //! ```
 //!
 //! The server is where `down` begins. A hop without a queue has no files. "Left" and "right" are the words of the
@@ -75,7 +75,7 @@ impl Point {
         [Self::Server].into_iter().chain(sides).chain([Self::Client]).collect()
     }
 
-    /// The name of its file. What a file system may not like in a hop's name is written as `_`.
+    /// The name of its file. Characters of a hop's name that a file system may not like are written as `_`.
     pub fn file_name(&self) -> String {
         let safe = |name: &str| -> String {
             let keeps = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -138,7 +138,7 @@ impl PcapFile {
         Ok(Self { writer, path, unfinished, snap_len: capture.snap_len })
     }
 
-    /// Adds a packet of `wire_len` bytes that begins with `frame`, of which no more is kept than was asked for.
+    /// Adds a packet of `wire_len` bytes that begins with `frame`; keeps at most the snap length of it.
     pub fn write(&mut self, at: Duration, wire_len: u32, frame: &[u8]) -> Result<(), CaptureError> {
         let Some(writer) = &mut self.writer else { unreachable!("only `finish` takes it") };
         let kept = frame.len().min(self.snap_len.min(wire_len) as usize);

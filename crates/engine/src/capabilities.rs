@@ -105,7 +105,7 @@ impl Capabilities {
         self.features.contains(feature)
     }
 
-    /// What of a scenario is not among them.
+    /// The parts of a scenario that are not among them.
     pub fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
         let mut missing = Missing { able: self, found: Vec::new() };
         let stack = |name: &String| Feature::Stack(name.clone());

@@ -21,8 +21,8 @@ pub trait Engine: Send + Sync {
     /// What it is: its clock, whether its runs repeat, how many may run at once.
     fn facts(&self) -> Facts;
 
-    /// What else decides a run of this scenario: a kernel, a plan. Runs of which version and this are the same need
-    /// not be made again.
+    /// The further inputs of a run of this scenario: a kernel, a plan. A run with the same version and the same
+    /// identity need not be made again.
     fn identity(&self, _scenario: &Scenario) -> String {
         String::new()
     }

@@ -7,7 +7,7 @@ use core::num::NonZero;
 pub enum Clock {
     /// The clock of a discrete-event simulation.
     Simulated,
-    /// The clock of real kernels whose time jumps to their next timer.
+    /// The clock of real kernels, with jumps to their next timer.
     Virtual,
     /// The machine's own.
     Wall,

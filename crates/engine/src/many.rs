@@ -112,7 +112,7 @@ fn run_one<E: Engine + ?Sized>(
     })
 }
 
-/// What an engine that has no captures says when it is asked for some.
+/// The refusal of an engine without captures when some are asked for.
 pub fn refuse_capture<E: Engine + ?Sized>(engine: &E) -> Option<Unsupported> {
     let can = engine.capabilities().has(&Feature::Capture);
     (!can).then(|| Unsupported {

@@ -59,7 +59,7 @@ impl Registry {
         self.entries.iter().map(|entry| entry.name.as_str())
     }
 
-    /// The engine of this name, made anew.
+    /// Makes the engine of this name.
     pub fn engine(&self, name: &str) -> Result<Box<dyn Engine>, UnknownEngine> {
         self.entry(name).map(|entry| (entry.make)())
     }

@@ -122,7 +122,7 @@ impl Timeline {
         }
     }
 
-    /// Enters the items whose condition holds. `number` gives the present value of a number, or none if it has none yet.
+    /// Enters the items with a condition that holds. `number` gives the present value of a number, or none if it has none yet.
     pub fn check(&mut self, now: Time, mut number: impl FnMut(&Gauge) -> Option<f64>) {
         let mut i = 0;
         while i < self.conditions.len() {

@@ -217,7 +217,7 @@ impl Calendar {
         Ok(self)
     }
 
-    /// What the kernel of a guest is started with, where the calendar's folder is `folder` (`../`, or nothing): names that are
+    /// The arguments of a guest's kernel, where the calendar's folder is `folder` (`../`, or nothing): names that are
     /// relative, since a kernel stirs its command line into its randomness.
     pub fn arguments(&self, guest: usize, folder: &str) -> Vec<String> {
         let own = (0..self.cards.len()).filter(|&card| self.cards[card].guest == guest);
@@ -338,7 +338,7 @@ impl Calendar {
         shared.run(guest, self.now, free).map_err(SHARED)
     }
 
-    /// What a guest has left in the shared memory since its last message, if it uses that.
+    /// Looks at the guest's entries in the shared memory since its last message, if it uses that.
     fn look(&mut self, guest: usize) -> Result<(), Error> {
         let Some(shared) = &self.shared else { return Ok(()) };
         let clock = &mut self.guests[guest].clock;

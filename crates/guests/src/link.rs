@@ -18,7 +18,7 @@ const AT_ONCE: usize = 8192;
 #[derive(Debug)]
 pub(crate) struct Link {
     socket: OwnedFd,
-    /// What has come and was not taken.
+    /// Bytes that have come and were not taken.
     held: Vec<u8>,
     files: Vec<OwnedFd>,
     /// The other end is closed.

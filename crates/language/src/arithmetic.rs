@@ -1,11 +1,11 @@
-//! What stands between `${` and `}`: plain arithmetic over quantities, whose units are checked. A rate times a time is
-//! a size, a size over a time a rate, a size over a rate a time; what is alike adds up.
+//! The inside of `${` and `}`: plain arithmetic over quantities, with a check of their units. A rate times a time is a
+//! size, a size over a time a rate, a size over a rate a time; like quantities add up.
 
 use core::ops::Range;
 use sojourn_model::WordError;
 use sojourn_units::{Quantity, Rate, Span, parse_rate, parse_size, parse_span};
 
-/// What a value is measured in.
+/// The unit of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unit {
     /// A plain number.

@@ -1,5 +1,4 @@
-//! From the tree to typed values, by the sections' tables of keys. Everything that is wrong is said, not just
-//! the first thing.
+//! From the tree to typed values, by the sections' tables of keys. Reports every mistake, not just the first.
 
 use super::bdp;
 use super::keys::{Key, Section, Ty};
@@ -182,7 +181,7 @@ impl Fields {
     }
 }
 
-/// What to write for a key that is right in another place: in a table of this section, or without its quotes.
+/// The help for a key that is right in another place: in a table of this section, or without its quotes.
 fn elsewhere(section: &Section, key: &str) -> Option<String> {
     if key.split_once('.').is_some_and(|(first, _)| section.index(first).is_some()) {
         return Some(format!("write the path without quotes: {key}"));

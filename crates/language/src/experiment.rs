@@ -46,7 +46,7 @@ impl Plan {
         self.cells.iter().map(|(_, seeds)| seeds.len() as u64).sum()
     }
 
-    /// What may not be what was meant, each thing once.
+    /// Settings that may not be as intended, each once.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
@@ -152,7 +152,7 @@ impl Experiment {
             Some(node) => vec![node],
         };
         for node in nodes {
-            // What is no text is told when the file is resolved.
+            // Values that are no text are reported when the file is resolved.
             let Some(path) = node.text() else { continue };
             if let Err((message, help)) = load(path) {
                 let message = format!("the plugin {path}: {message}");

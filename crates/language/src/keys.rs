@@ -17,7 +17,7 @@ pub(crate) struct Section {
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) ty: Ty,
-    /// What holds if the key is not given, in the spelling of a value of the type.
+    /// The value if the key is not given, in the spelling of a value of the type.
     pub(crate) default: Option<&'static str>,
     /// Whether it must be given.
     pub(crate) required: bool,

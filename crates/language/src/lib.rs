@@ -1,12 +1,11 @@
-//! The experiment language: a TOML file says once what is common, what varies and what is measured; out come
+//! The experiment language: a TOML file says once the common settings, the varying ones and the measurements; out come
 //! [`Scenario`](sojourn_model::Scenario)s with nothing left to resolve.
 //!
 //! - Axes are named bundles of settings: `[axis.queue] "pie" = { hop.bottleneck.qdisc = "pie ecn" }`. A path leads
 //!   through tables and, in a list such as `[[hop]]`, to the item of that `name`. There is a run for every
 //!   combination, less what `[[exclude]]` leaves out, and what `[[include]]` adds.
-//! - Hops, flows, events, phases, windows and checks are lists of named things; what each can say is one table of
-//!   keys, from which the parser, its messages, the JSON Schema ([`json_schema`]) and the reference
-//!   ([`reference()`]) come.
+//! - Hops, flows, events, phases, windows and checks are lists of named things; the keys of each are in one table, from
+//!   which the parser, its messages, the JSON Schema ([`json_schema`]) and the reference ([`reference()`]) come.
 //! - Every message points at the place in the file, also inside tc's words and inside an axis's bundle: a
 //!   setting keeps the place at which it was written wherever it is put.
 

@@ -79,8 +79,7 @@ pub(crate) fn axes(axis: Option<&Table>, diagnostics: &mut Diagnostics) -> Vec<A
     axes
 }
 
-/// Which labels of which axes a rule is about: for each axis a set of indices, all of them where it says
-/// nothing.
+/// The labels that a rule is about: for each axis a set of indices, all of them where the rule says nothing.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Pattern(Vec<Vec<usize>>);
 

@@ -86,7 +86,7 @@ pub(crate) fn parse(text: &str) -> Result<Moment, WordError> {
     }
     let (name_at, name) = word(1);
     if name.is_empty() {
-        return Err(wrong(name_at, format!("\"{first}\" of which name?")));
+        return Err(wrong(name_at, format!("\"{first}\" needs a name")));
     }
     let name_text = name.to_owned();
     if first == "event" {
@@ -198,7 +198,7 @@ mod tests {
         for (text, at, message) in [
             ("30", 0..2, "\"30\" has no unit; write a time such as 20ms, 250us or 1.5s"),
             ("soon", 0..4, "\"soon\" is no point in a run"),
-            ("flow", 4..4, "\"flow\" of which name?"),
+            ("flow", 4..4, "\"flow\" needs a name"),
             ("flow a begins", 7..13, "\"begins\" is neither \"starts\" nor \"ends\""),
             ("flow a ends 5s", 12..14, "\"5s\" is not \"+\" and a time"),
             (

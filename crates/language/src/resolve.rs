@@ -249,12 +249,12 @@ impl<'a> Resolver<'a> {
         self.word_error(item, error);
     }
 
-    /// So many times the BDP in bytes; says so where that is not known.
+    /// A multiple of the BDP in bytes; reports an error where the BDP is unknown.
     fn bytes(&mut self, multiple: f64, bdp: Option<f64>, place: &Place) -> Option<u64> {
         self.size(multiple, bdp, place, BDP_OF, ("a bucket", limits::BUCKET.most))
     }
 
-    /// So many bytes, or times the BDP of a flow's path, as one of its keys has it.
+    /// A number of bytes, or a multiple of the BDP of a flow's path, as one of its keys has it.
     fn of_flow(&mut self, table: &Fields, key: &str, bdp: Option<f64>, most: u64) -> Option<u64> {
         match (&table.given(key)?.val, table.place_of(key)) {
             (Val::Bdp(multiple), place) => {
@@ -264,8 +264,8 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// So many times the BDP in bytes; says so where that is not known, with what it is `of`, and where it is more than
-    /// `what` has.
+    /// A multiple of the BDP in bytes; reports an error where the BDP is unknown, with its owner `of`, and where the
+    /// result is more than `what` has.
     fn size(
         &mut self,
         multiple: f64,
@@ -602,7 +602,7 @@ impl<'a> Resolver<'a> {
 const BDP_UNKNOWN: &str = "the bandwidth-delay product is not known here";
 const BDP_OF: &str = "it is of a hop that has both rate and rtt";
 const BDP_OF_FLOW: &str =
-    "it is of a flow whose hops have a rate and an rtt, or that has an rtt of its own";
+    "it is of a flow with hops that have a rate and an rtt, or with an rtt of its own";
 
 /// A name, or words that begin with one, as they are known: capitals do not matter where nothing is called so letter by
 /// letter.

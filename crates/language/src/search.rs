@@ -1,7 +1,7 @@
-//! What `[search]` may vary: settings by their paths, each with a range or a list of choices, in the words of sweeps.
+//! Settings that `[search]` may vary, by their paths, each with a range or a list of choices, in the words of sweeps.
 //!
-//! A range is judged by its ends: both are put where the setting stands and resolved as any experiment is, so that there is no
-//! second account of what a setting may be. What a search then asks for are settings as `--set` has them.
+//! A range is judged by its ends: both are put in the setting's place and resolved as any experiment is, so that there
+//! is no second account of a setting's valid values. A search then asks for settings as `--set` has them.
 
 use super::source::{DiagnosticKind, Diagnostics, Place};
 use super::sweep::{self, Ends};

@@ -66,7 +66,7 @@ pub(crate) static ROOT: Section = Section {
         key(
             "exclude",
             Ty::FreeTables,
-            "Combinations to leave out: `axis = \"label\"` or a list of labels, all of which must match.",
+            "Combinations to leave out: `axis = \"label\"` or a list of labels; all axes named must match.",
         ),
         key("include", Ty::FreeTables, "Additional combinations: one label for each axis."),
         key(
@@ -233,8 +233,8 @@ pub(crate) static HOP: Section = Section {
             Ty::Bool,
             "false",
             "Whether the queue or radio that packets meet first here is the sending host's own network device, so that \
-             TCP's small queues see what waits in it. This is for flows whose first hop is this one. Their delay must be \
-             another hop's.",
+             TCP's small queues see what waits in it. This is for flows with this hop as their first. Their delay \
+             must be another hop's.",
         ),
         key(
             "down",
@@ -511,7 +511,7 @@ pub(crate) static FLOW: Section = Section {
         key(
             "bleach",
             Ty::Name,
-            "The hop before whose queue its TOS byte is cleared (rule `bleach_ecn`): an ECN flow that queues can only drop.",
+            "The hop that clears its TOS byte before its queue (rule `bleach_ecn`): an ECN flow that queues can only drop.",
         ),
         key(
             "cc",

@@ -1,6 +1,6 @@
 //! Fills in `${…}`: a value of `[let]` as it stands, or arithmetic ([`super::arithmetic`]) over values of `[let]` and
-//! settings. A name in an expression is one of `[let]`; or a setting beside it, in its own table or in one around that;
-//! or a path from the top of the file, `hop.bottleneck.rate`.
+//! settings. A name in an expression is one of `[let]`; or a nearby setting, in its own table or in one around that; or
+//! a path from the top of the file, `hop.bottleneck.rate`.
 
 use super::arithmetic::{self, Names, Value as Number};
 use super::source::{DiagnosticKind, Diagnostics};
@@ -19,7 +19,7 @@ pub(crate) fn fill(
     filled_table(root, &Scope { vars, tables: &[root], depth: &Cell::new(0) }, diagnostics)
 }
 
-/// What names are looked up in.
+/// The tables to look names up in.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     vars: &'a [(String, String)],

@@ -14,7 +14,7 @@ use sojourn_units::{parse_rate, parse_span};
 pub struct Warning {
     /// What it is, with its place.
     pub diagnostic: Diagnostic,
-    /// Of which combinations of the axes, by their places in the plan.
+    /// The combinations of the axes that have it, by their places in the plan.
     pub cells: Vec<usize>,
 }
 
@@ -78,7 +78,7 @@ impl Read<'_> {
         found
     }
 
-    /// Every value in tc's words whose kind is known.
+    /// Every value in tc's words that has a known kind.
     fn values(&self) -> Vec<(&Item, Range<usize>, Takes)> {
         let mut found = Vec::new();
         for (item, name) in self.words() {
@@ -150,8 +150,8 @@ fn bytes_a_second(read: &Read<'_>, found: &mut Diagnostics) {
     }
 }
 
-/// A hop's `rate` beside `cake bandwidth …`, which is no slower: the hop's shaper decides, and the queue is not the
-/// discipline's. A slower one is what a router in front of a modem is set to.
+/// A hop's `rate` with a `cake bandwidth …` that is no slower: the hop's shaper decides, and the queue is not the
+/// discipline's. A slower one makes sense, as for a router in front of a modem.
 fn two_shapers(read: &Read<'_>, found: &mut Diagnostics) {
     for hop in read.hops() {
         for side in [None, hop.table("down"), hop.table("up")] {
@@ -178,7 +178,7 @@ fn two_shapers(read: &Read<'_>, found: &mut Diagnostics) {
     }
 }
 
-/// `cake overhead 44 atm` beside a hop's `rate`: cake charges no packet by it.
+/// `cake overhead 44 atm` with a hop's `rate`: cake charges no packet by it.
 fn framing_without_a_rate(read: &Read<'_>, found: &mut Diagnostics) {
     for (item, at, takes) in read.values() {
         if takes != Takes::Framing || shaped_by_words(read, item).is_some() {
@@ -219,7 +219,7 @@ fn first_word(text: &str) -> &str {
 /// The rate that a discipline's words shape to, and where they say so.
 fn shaped_by_words<'a>(read: &Read<'_>, item: &'a Item) -> Option<(Range<usize>, &'a str)> {
     let words: Vec<_> = bdp::words(item.text()).collect();
-    // RED's bandwidth is what it estimates idle time by.
+    // RED estimates idle time by its bandwidth.
     if words.first().is_some_and(|(_, name)| name.eq_ignore_ascii_case("red")) {
         return None;
     }
@@ -231,7 +231,7 @@ fn shaped_by_words<'a>(read: &Read<'_>, item: &'a Item) -> Option<(Range<usize>,
     Some((from.start..to.end, word))
 }
 
-/// `shaper = "own"` beside a `rate` that the discipline's words do not state.
+/// `shaper = "own"` with a `rate` that the discipline's words do not state.
 fn own_rate(read: &Read<'_>, found: &mut Diagnostics) {
     for hop in read.hops() {
         for side in [None, hop.table("down"), hop.table("up")] {

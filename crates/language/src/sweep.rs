@@ -1,4 +1,4 @@
-//! An axis whose labels are values of one setting between two ends: `hop.bottleneck.rate = "1mbit..1gbit log 10"`,
+//! An axis with labels that are values of one setting between two ends: `hop.bottleneck.rate = "1mbit..1gbit log 10"`,
 //! `hop.bottleneck.rtt = "10ms..100ms step 10ms"`.
 
 use super::source::{Diagnostic, DiagnosticKind, Place};
@@ -244,7 +244,7 @@ impl Kind {
         }
     }
 
-    /// The largest unit that is not above a value, and what it is worth.
+    /// The largest unit that is not above a value, and its worth.
     fn unit(self, value: f64) -> (&'static str, f64) {
         let units: &[(&'static str, f64)] = match self {
             Self::Number => &[("", 1.0)],

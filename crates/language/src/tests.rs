@@ -1,4 +1,4 @@
-//! What the language says when something is wrong, word by word; and that nothing makes it panic.
+//! The language's errors, word by word; and that nothing makes it panic.
 
 use super::*;
 use core::ops::Range;

@@ -1,5 +1,5 @@
-//! The settings of an experiment as a tree whose every key and value knows where it was written, so that what
-//! an axis puts in still points at the axis's own line.
+//! The settings of an experiment as a tree. Every key and value knows where it was written, so that a setting from an
+//! axis still points at the axis's own line.
 
 use super::source::{Diagnostic, DiagnosticKind, Diagnostics, Place, Source};
 use sojourn_model::nearest;
@@ -28,8 +28,8 @@ pub(crate) enum Value {
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Text {
     pub(crate) text: String,
-    /// Where its first character stands in the source, if the source has it letter by letter: then a place in
-    /// the string is a place in the file.
+    /// The place of its first character in the source, if the source has it letter by letter: then a place in the
+    /// string is a place in the file.
     pub(crate) literal: Option<usize>,
 }
 
@@ -151,7 +151,7 @@ impl Node {
     }
 }
 
-/// Where the characters of a string begin in the source, if they stand there as they are.
+/// Where the characters of a string begin in the source, if the source has them unescaped.
 fn literal_start(source: &str, span: &core::ops::Range<usize>, text: &str) -> Option<usize> {
     let raw = source.get(span.clone())?;
     let quotes = if raw.starts_with("\"\"\"") || raw.starts_with("'''") { 3 } else { 1 };

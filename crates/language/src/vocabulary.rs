@@ -103,8 +103,8 @@ pub trait Vocabulary {
         })
     }
 
-    /// What stands at a place in a discipline's words: `target` takes a time, a pfifo's `limit` packets. `None` where it is
-    /// none of these, or nobody knows.
+    /// The kind of value at a place in a discipline's words: `target` takes a time, a pfifo's `limit` packets. `None`
+    /// where it is none of these, or nobody knows.
     fn takes(&self, _words: &str, _at: &Range<usize>) -> Option<Takes> {
         None
     }

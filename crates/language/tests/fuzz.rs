@@ -1,7 +1,8 @@
 //! Bytes become experiments, and whatever they say, nothing may panic, hang or grow without bound.
 //!
-//! The functions are the fuzz targets of `fuzz/`, where libFuzzer looks for bytes that reach new code. What is kept in
-//! `fuzz/corpus` is replayed here, on any toolchain; a byte string that ever failed is kept as `fuzz/corpus/*/failed-…`.
+//! The functions are the fuzz targets of `fuzz/`, where libFuzzer looks for bytes that reach new code. The byte strings
+//! in `fuzz/corpus` are replayed here, on any toolchain; a byte string that ever failed is kept as
+//! `fuzz/corpus/*/failed-…`.
 
 use core::ops::Range;
 use sojourn_language::{Experiment, Takes, Vocabulary};
@@ -75,7 +76,7 @@ fn plan(text: &str) {
         Ok(plan) => {
             let cells = plan.cells().len();
             assert!(plan.warnings().iter().flat_map(|w| &w.cells).all(|&cell| cell < cells));
-            // What was read holds together.
+            // The scenarios are consistent.
             for scenario in plan.scenarios().take(3) {
                 assert!(scenario.check().is_ok());
             }

@@ -1,4 +1,4 @@
-//! What pages of `docs/` say of limits is what the code has. The site build puts the tables into them.
+//! Limits in the pages of `docs/` agree with the code. The site build puts the tables into them.
 
 use sojourn_results::metrics;
 use sojourn_results::schema;

@@ -289,7 +289,7 @@ static void program_gone(int i, enum side side, uint64_t t) {
 	int good = WIFEXITED(e->status) && WEXITSTATUS(e->status) == (side == CLIENT_SIDE ? p->wanted : 0);
 	count_processes(i);
 	/* A server that has put itself into the background is gone, and serves. */
-	if (!good && side == CLIENT_SIDE) failed(i, side, "%s, and %d is what it should end with", how, p->wanted);
+	if (!good && side == CLIENT_SIDE) failed(i, side, "%s, where it should end with %d", how, p->wanted);
 	if (!good) failed(i, side, "%s before its client", how);
 	if (side == CLIENT_SIDE) end_flow(i, t, how);
 }

@@ -9,7 +9,8 @@ use sojourn_model::{Direction, Flow, Ip, Scenario, Traffic};
 /// The first of the further addresses' last numbers.
 const FURTHER: usize = 10;
 
-/// So many different initial windows can the flows of one direction have: the last number of an address is one byte.
+/// The most different initial windows that the flows of one direction can have: the last number of an address is one
+/// byte.
 pub(crate) const MOST_WINDOWS: usize = 200;
 
 /// A host's own address.

@@ -1,9 +1,10 @@
-//! What the guest asks while it runs: what a flow does that depends on what it receives.
+//! Questions that the guest asks while it runs, about flows with actions that depend on their input.
 //!
-//! The client of an adaptive stream chooses by what has come, and a video call that adapts by what is missing. Both are
-//! machines of `sojourn_workload` that the simulator runs, too; there is one of each, and it is here. The agent tells it what
-//! happened to the flow and does what it says. A question is a line, and the answer another; the kernel's process waits for it
-//! (`guest/preload.c`), so no time goes by in the guest, and the answer depends on nothing but the questions so far.
+//! The client of an adaptive stream chooses by the data received, and an adaptive video call by the packets missing.
+//! Both are machines of `sojourn_workload` that the simulator runs, too; there is one of each, and it is here. The
+//! agent reports what happened to the flow and follows the answer. A question is a line, and the answer another; the
+//! kernel's process waits for it (`guest/preload.c`), so no time passes in the guest, and the answer depends on nothing
+//! but the questions so far.
 //!
 //! ```text
 //! FLOW T start | segment | look RECEIVED | stop    of a stream; answered by NEXT COUNT and COUNT times INSTEAD BYTES
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(answers.players()[&0].arrived().len(), 1);
     }
 
-    /// What is asked wrongly, or of a flow that decides nothing, is said.
+    /// A wrong question, or one about a flow that decides nothing, has an error as its answer.
     #[test]
     fn a_wrong_question_has_an_answer() {
         let mut call = answers(Traffic::Video(Video::captured(

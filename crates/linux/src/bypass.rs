@@ -1,7 +1,7 @@
 //! The way of flows that pass by a hop.
 //!
-//! The hops stand in a row, so what does not pass one must come by it all the same. A hop that some flow passes by has a
-//! second pair of devices to each of its neighbours, `by-s` beside `s` and `by-c` beside `c`:
+//! The hops form a chain, so packets that skip a hop must get around it. A hop that some flow skips has a second pair
+//! of devices to each of its neighbours, `by-s` next to `s` and `by-c` next to `c`:
 //!
 //! ```text
 //!        ┌ s ──── delay, queue ──── c ┐
@@ -9,9 +9,9 @@
 //!        └ by-s ──────────────── by-c ┘
 //! ```
 //!
-//! A filter where packets come in sends those of such a flow out by the device beside the hop's other one, before a rewriter or
-//! policer sees them. Where they arrive they are handed to the first pair's device as if they had come by it: the
-//! next hop, or host, knows no difference.
+//! An ingress filter sends packets of such a flow out by the device next to the hop's other one, before a rewriter or
+//! policer sees them. Where they arrive they are handed to the first pair's device as if they had come by it: the next
+//! hop, or host, knows no difference.
 //!
 //! Invariants: both pairs have the same addresses, for a host takes frames to its own alone; a device of the second
 //! pair has no discipline and no delay.
@@ -38,7 +38,7 @@ pub(crate) fn priorities(scenario: &Scenario, hop: usize) -> usize {
     if is_at(scenario, hop) { PRIORITIES } else { 0 }
 }
 
-/// The device beside `s` or `c`.
+/// The device next to `s` or `c`.
 pub(crate) fn beside(device: &str) -> &'static str {
     if device == "s" { "by-s" } else { "by-c" }
 }
@@ -50,7 +50,7 @@ pub(crate) fn on_link(scenario: &Scenario, link: usize) -> bool {
     (link < hops && is_at(scenario, link)) || (link > 0 && is_at(scenario, link - 1))
 }
 
-/// tc's words that hand over what comes by the device beside another.
+/// tc's words that hand over packets from the device next to another.
 pub(crate) fn hand_over(device: &str) -> [String; 2] {
     let beside = beside(device);
     [

@@ -148,9 +148,9 @@ pub fn kernels(folder: &Path) -> Vec<Kernel> {
     kernels
 }
 
-/// The kernel that stands for a stack where none is chosen. The distribution's own come before trees of the user's: what a
-/// stack means must not change by a build beside it. Then the newest of the series; of one version those that programs can
-/// run on, and the one that was built last.
+/// The kernel that stands for a stack where none is chosen. The distribution's own come before trees of the user's:
+/// another build in the cache must not change the meaning of a stack. Then the newest of the series; of one version
+/// those that programs can run on, and the one that was built last.
 pub fn standing_for<'a>(kernels: &'a [Kernel], stack: &str) -> Option<&'a Kernel> {
     let of_it = kernels.iter().filter(|kernel| kernel.is_of(stack));
     of_it.max_by_key(|k| (!k.tree, k.order(), k.programs, k.built, k.id()))
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!((taken.config.as_str(), taken.programs), ("7.3.4-1", true));
     }
 
-    /// A build beside it must not change what a stack means: not one of the user's own tree, however new.
+    /// Another build in the cache must not change the meaning of a stack: not one of the user's own tree, however new.
     #[test]
     fn a_tree_stands_for_a_stack_only_where_no_package_does() {
         let of = |hash: &str, tree, built| Kernel {
@@ -278,7 +278,7 @@ mod tests {
         for word in ["mine", "7.3.4-1c0ffee1", "1c0ffee1"] {
             assert_eq!(named(&all, word).unwrap().label(), "mine");
         }
-        // A kernel of an earlier version of Sojourn goes by its configuration.
+        // A kernel of an earlier version of Sojourn has the name of its configuration.
         assert_eq!(named(&all, "7.3.4-1234abcd").unwrap().label(), "7.3.4-1234abcd");
         let help = |kernels: &[Kernel], word: &str| named(kernels, word).unwrap_err().help;
         assert_eq!(help(&all, "mime"), "did you mean \"mine\"?");

@@ -1,4 +1,4 @@
-//! Packet captures of a guest: what the agent keeps of each packet becomes the files that every engine writes.
+//! Packet captures of a guest: turns the agent's packets into the files that every engine writes.
 //!
 //! Packets are taken at the devices themselves, both ways, as tcpdump takes them: the server's, both of a hop's, the
 //! client's. Each of the agent's files is a row of (time, length, how much follows, the bytes), from the Ethernet header on.
@@ -42,7 +42,7 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// What stands before a packet.
+/// The header of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Head {
     at: Time,

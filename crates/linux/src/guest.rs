@@ -37,7 +37,7 @@ pub(crate) const OWN_CLOCK: &str = "time-travel=inf-cpu";
 pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// After how many looks the CPU time that it takes is looked at, where it has programs.
 const LOOKS: u32 = 25;
-/// The guest's memory; what it does not touch costs nothing.
+/// The guest's memory; pages that it never touches cost nothing.
 const MEMORY: &str = "mem=512M";
 const PREFIX: &str = "sojourn-guest-";
 
@@ -77,14 +77,14 @@ pub(crate) struct Guest {
     _memory: Option<TempDir>,
 }
 
-/// What a kernel is started with.
+/// The settings that a kernel is started with.
 #[derive(Clone, Copy)]
 pub(crate) struct Boot<'a> {
     /// Its folder, to which it writes; its console is the file `console` there.
     pub(crate) at: &'a Path,
     /// The paths of the host that it may read besides, with colons between them.
     pub(crate) reads: &'a str,
-    /// What its random numbers come from.
+    /// The seed of its random numbers.
     pub(crate) seed: u64,
     /// What its command line says of its clock and its cards.
     pub(crate) clock: &'a [String],
@@ -155,7 +155,7 @@ pub(crate) fn last_words(at: &Path) -> String {
     tail.join(" / ")
 }
 
-/// Removes folders whose process is no more.
+/// Removes folders of processes that are gone.
 fn sweep(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.flatten() {
@@ -190,7 +190,7 @@ fn put_plan(at: &Path, text: &str, plan: &Plan) -> Result<(), RunError> {
     Ok(())
 }
 
-/// What the guest asks comes by its standard input, which is a socket: who answers, and the guest's end.
+/// The guest asks by its standard input, which is a socket: returns the answering side, and the guest's end.
 fn answering(
     at: &Path,
     scenario: &Scenario,
@@ -208,7 +208,7 @@ fn failed(what: &str, e: &std::io::Error) -> RunError {
     RunError::Failed(format!("{what}: {e}"))
 }
 
-/// What a guest has left in its folder.
+/// Reads the files that a guest has left in its folder.
 fn read_samples(at: &Path, scenario: &Scenario) -> Result<Samples, RunError> {
     let text = fs::read_to_string(at.join("samples")).unwrap_or_default();
     let samples = Samples::read(&text).map_err(RunError::Failed)?;
@@ -344,7 +344,7 @@ impl<W: World, F: FnMut() -> bool> World for Watched<'_, W, F> {
 /// How long a guest without programs may be silent.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Carries out a plan, whose text is this; the files that it names are its.
+/// Carries out a plan; `text` is its text, and the files that it names belong to it.
 pub fn run(
     kernel: &Kernel,
     agent: &Agent,
@@ -384,7 +384,7 @@ pub fn run(
             && patience.is_over(now, taken_by(guest.child.id()))
         {
             let why = format!(
-                "flow {flow}: its programs took {} s of CPU time, and the clock stood at {} s: one of them computes \
+                "flow {flow}: its programs took {} s of CPU time, and the clock stayed at {} s: one of them computes \
                  without end, or waits for a time in a loop",
                 limit.as_secs(),
                 now.unwrap_or(0) / 1_000_000_000,

@@ -1,14 +1,14 @@
-//! Linux itself as an engine: the kernel's own TCP and queue disciplines in a guest whose clock jumps from
-//! timer to timer. `docs/linux-engine.md` says how it works and what its limits are.
+//! Linux itself as an engine: the kernel's own TCP and queue disciplines in a guest with a clock that jumps from timer
+//! to timer. `docs/linux-engine.md` says how it works and what its limits are.
 //!
 //! A scenario becomes a plan ([`plan`]): namespaces, tc's words, flows, and what these do by the clock alone ([`lists`]);
-//! what depends on what a flow receives is decided here, too, while the guest waits (`asked`). A guest ([`guest`]) carries it out; its
-//! agent writes samples ([`samples`]) and the stamps of every packet on both sides of every queue ([`stamps`]);
-//! from these come the same tables as the simulator's ([`record`]).
+//! decisions that depend on a flow's input are made here, too, while the guest waits (`asked`). A guest ([`guest`])
+//! carries it out; its agent writes samples ([`samples`]) and the stamps of every packet on both sides of every queue
+//! ([`stamps`]); from these come the same tables as the simulator's ([`record`]).
 //!
 //! Invariants: the guest cannot outlive the run, nor this process; nothing outside the run's own folder is
-//! written; the plan depends on the scenario alone; what the kernel or the machine lacks is refused before
-//! anything runs.
+//! written; the plan depends on the scenario alone; a scenario that needs more than the kernel or the machine has is
+//! refused before anything runs.
 
 mod addresses;
 mod around;
@@ -55,7 +55,7 @@ pub struct Linux {
     kernels: Vec<Kernel>,
     /// The one that was chosen, by its place among them; each stack's own unless it was.
     chosen: Option<usize>,
-    /// Where they and the programs beside them are, or why nobody knows.
+    /// The folder of the kernels and programs, or why it is unknown.
     cache: Result<PathBuf, String>,
     /// Carries out hops and hosts that are by Sojourn.
     sim: Sim,

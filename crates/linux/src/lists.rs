@@ -1,10 +1,11 @@
-//! What flows do by the clock alone, written down before the run: the datagrams of a voice call, a video call or a source
-//! that is on and off by turns; the on and off periods of one over TCP; the arrivals of short flows and their lengths.
+//! Actions of flows by the clock alone, written down before the run: the datagrams of a voice call, a video call or a
+//! source that is alternately on and off; the on and off periods of one over TCP; the arrivals of short flows and their
+//! lengths.
 //!
-//! They listen to nothing but the clock, so what they do is known beforehand: the generators that the simulator
-//! runs (`sojourn_workload`) are run here, from the same named streams of random numbers, and the agent
-//! does each thing at its time. UDP at a constant rate needs no list; the agent computes it by the same rule. What listens to
-//! more than the clock has none either ([`crate::asked`]).
+//! They depend on nothing but the clock, so they are known beforehand: the generators that the simulator runs
+//! (`sojourn_workload`) are run here, from the same named streams of random numbers, and the agent does each thing at
+//! its time. UDP at a constant rate needs no list; the agent computes it by the same rule. Flows that depend on more
+//! than the clock have none either ([`crate::asked`]).
 //!
 //! A list is a file of 16 bytes each in the machine's order: nanoseconds after the flow's start, 8 bytes, and how many
 //! bytes, 8; of periods 1 for on and 0 for off. Its name has the hash of what is in it, so that a plan that names it is

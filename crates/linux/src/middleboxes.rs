@@ -1,11 +1,12 @@
 //! Rewriters and policers, which tc has where packets come in, and what is switched on and off by events.
 //!
 //! Each has the filters of one priority, or of a few: those of the first element of a side come first. One that is switched
-//! off has no filters, and a netem that is has the words of one that delays nothing; what it holds still comes out.
+//! off has no filters, and a netem that is switched off has the words of one that delays nothing; packets that it holds
+//! still come out.
 //!
 //! tc's police can drop and not mark. A policer that marks is therefore one action with one bucket that several filters
-//! share, one for each ECN field; what exceeds goes on to the filter's next actions, which are the field's own. No packet
-//! passes two of them: those with CE are asked first, and no other field is changed to one that is asked later.
+//! share, one for each ECN field; excess packets go on to the filter's next actions, which are the field's own. No
+//! packet passes two of them: those with CE are asked first, and no other field is changed to one that is asked later.
 
 use crate::places::{element_at, find, place};
 use crate::words::tc_rate;
@@ -36,7 +37,7 @@ pub(crate) struct Numbers {
     pub(crate) counters: Option<[usize; 2]>,
 }
 
-/// Whether this is what this module is about.
+/// Whether this module handles this kind of element.
 pub(crate) const fn is_one(kind: &Kind) -> bool {
     matches!(kind, Kind::Rewrite(_) | Kind::Policer(_))
 }
@@ -85,7 +86,8 @@ pub(crate) fn of_side<'a>(scenario: &'a Scenario, hop: usize, side: Side) -> Vec
     elements.enumerate().map(middlebox).collect()
 }
 
-/// tc's police with a rate and a burst alone, and what becomes of the excess. What is within goes on to the next filter.
+/// tc's police with a rate and a burst alone, and an action for the excess. Conforming packets go on to the next
+/// filter.
 fn police(policer: &Policer, exceed: &str, index: usize) -> String {
     let Policer { rate, burst, .. } = policer;
     format!(
@@ -94,7 +96,7 @@ fn police(policer: &Policer, exceed: &str, index: usize) -> String {
     )
 }
 
-/// The filters of a policer that marks what is ECN-capable and drops what is not; what has CE passes.
+/// The filters of a policer that marks ECN-capable packets and drops the others; packets with CE pass.
 fn marking(policer: &Policer, first: usize, index: usize, counters: [usize; 2]) -> Vec<Filter> {
     let police = police(policer, "pipe", index);
     let [marks, drops] = counters;
@@ -164,7 +166,7 @@ pub(crate) fn is_switched(scenario: &Scenario, path: &str) -> bool {
     actions.any(|action| switches(action).is_some_and(|(element, _)| element == path))
 }
 
-/// What tc is told when an event switches a middlebox or a netem: nothing where that is as it should be already.
+/// tc's words when an event switches a middlebox or a netem: nothing where that is as it should be already.
 pub(crate) fn switch(
     scenario: &Scenario,
     (event, number): (usize, usize),

@@ -34,7 +34,8 @@ pub(crate) fn netem_of(elements: &[Element]) -> Option<(&Element, &Netem)> {
     })
 }
 
-/// The netems of a side, one for each flow with a delay of its own and the one of all others: whose, and its links' words.
+/// The netems of a side, one for each flow with a delay of its own and the one of all others: the flow, and the words
+/// of the links.
 pub(crate) fn groups(
     scenario: &Scenario,
     netem: Option<(&Element, &Netem)>,
@@ -105,7 +106,8 @@ pub(crate) fn change(letter: char, number: usize, words: &[String]) -> Vec<Strin
     words.iter().enumerate().map(link_words).collect()
 }
 
-/// Whether `qdisc change` can bring a netem to these words and away from them: what it is not told of the rest, it keeps.
+/// Whether `qdisc change` can bring a netem to these words and away from them: it keeps the settings that its words
+/// omit.
 pub(crate) fn is_plain(words: &str) -> bool {
     let mut room = 0;
     words.split_whitespace().all(|word| {

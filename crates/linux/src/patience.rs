@@ -1,4 +1,4 @@
-//! How long a guest whose clock stands still is waited for.
+//! How long the engine waits for a guest with a clock that stands still.
 //!
 //! On the guest's clock work takes no time, so a program that computes without end stops it. The time of day is no
 //! measure of that on a busy machine; CPU time is.
@@ -12,7 +12,7 @@ use std::time::Duration;
 pub(crate) struct Patience {
     limit: Duration,
     clock: Option<u64>,
-    /// What it had taken when its clock was last seen to move.
+    /// The CPU time taken when its clock was last seen to move.
     then: Duration,
 }
 

@@ -1,15 +1,16 @@
-//! From a scenario to what the guest is to do.
+//! From a scenario to the orders for the guest.
 //!
-//! The hops stand in a row between a server and a client, a namespace each:
+//! The hops form a chain between a server and a client, a namespace each:
 //!
 //! ```text
 //! server ── hop0 ── hop1 ── … ── client
 //! ```
 //!
-//! A hop bridges its two devices, `s` towards the server and `c` towards the client. What comes in by `s` is sent
-//! through an ifb with the netem of the hop's `down` side and leaves by `c`, whose root is the shaper with the
-//! discipline; `up` is the mirror image. Flows with a delay of their own have an ifb of their own, to which
-//! their ports lead. What passes by a hop has a way of its own ([`crate::bypass`]). Taps look at the ifbs (a packet that enters a queue) and at the devices (one that leaves it).
+//! A hop bridges its two devices, `s` towards the server and `c` towards the client. Packets that come in by `s` go
+//! through an ifb with the netem of the hop's `down` side and leave by `c`, which has the shaper with the discipline as
+//! its root; `up` is the mirror image. Flows with a delay of their own have an ifb of their own, to which their ports
+//! lead. Flows that skip a hop have a way of their own ([`crate::bypass`]). Taps look at the ifbs (a packet that enters
+//! a queue) and at the devices (one that leaves it).
 //!
 //! Invariants: the plan depends on the scenario and on the places of the programs alone; tc's words are handed
 //! over as they are; addresses of devices are fixed and neighbours known, so that nothing but the scenario's
@@ -43,7 +44,7 @@ const BRIDGE: &str = "hosts";
 /// Bytes of payload that a full segment over version 4 has, with TCP's time stamps: what an application writes at a time.
 const FULL_PAYLOAD: u32 = 1448;
 
-/// What every host is set to.
+/// The settings of every host.
 const TCP_SETTINGS: [(&str, &str); 4] = [
     ("tcp_rmem", "4096 131072 6291456"),
     ("tcp_wmem", "4096 16384 4194304"),
@@ -77,7 +78,7 @@ pub struct Tap {
     pub edge: Edge,
 }
 
-/// A queue whose packets are stamped and whose statistics are read.
+/// A queue with stamps of its packets and readings of its statistics.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct QueuePlan {
     /// `bottleneck.down.qdisc`.
@@ -90,7 +91,7 @@ pub struct QueuePlan {
     pub on: bool,
 }
 
-/// What the guest is to do, and what its numbers mean.
+/// The orders for the guest, and the meaning of its numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The agent's orders, one a line.
@@ -99,11 +100,11 @@ pub struct Plan {
     pub taps: Vec<Tap>,
     /// The queues, by their numbers.
     pub queues: Vec<QueuePlan>,
-    /// What flows do by the clock alone, each a file beside the plan, which names it.
+    /// Actions of flows by the clock alone, each a file next to the plan, which names it.
     pub lists: Vec<List>,
     /// The policers, by their numbers.
     pub policers: Vec<String>,
-    /// What programs of the machine are started with, each a file beside the plan.
+    /// The orders to start programs of the machine, each a file next to the plan.
     pub programs: Vec<programs::Order>,
     /// What the engine cannot record of this run.
     pub unrecorded: Vec<Unsupported>,
@@ -395,7 +396,7 @@ impl Builder<'_> {
         }
     }
 
-    /// At each end a bridge, whose device is the host of the flows that are no programs.
+    /// Makes a bridge at each end; its device is the host of the flows that are no programs.
     fn bridges(&mut self) {
         let hops = self.scenario.hops.len();
         let ends = [
@@ -450,8 +451,8 @@ impl Builder<'_> {
         }
     }
 
-    /// What hosts agree to when they are asked (`tcp_ecn`): RFC 3168's ECN, and AccECN where a flow asks for it. A kernel
-    /// that has none knows no 4, and would not answer to AccECN either.
+    /// The ECN that hosts agree to when they are asked (`tcp_ecn`): RFC 3168's ECN, and AccECN where a flow asks for
+    /// it. A kernel that has none knows no 4, and would not answer to AccECN either.
     fn ecn_accepted(&self) -> &'static str {
         let asks = |flow: &Flow| flow.traffic.tcp().is_some_and(|tcp| tcp.ecn == EcnMode::AccEcn);
         if self.scenario.flows.iter().any(asks) { "4" } else { "1" }
@@ -624,7 +625,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What an action is in the guest, if it is about a queue.
+    /// An action's commands in the guest, if it is about a queue.
     fn of_queue(
         &self,
         event: usize,
@@ -648,7 +649,7 @@ impl Builder<'_> {
         Some(state.orders(to, action).into_iter().map(line).collect())
     }
 
-    /// What an action is in the guest: namespace and command.
+    /// An action in the guest: namespace and command.
     fn action(&self, event: usize, place: usize, action: &Action) -> Vec<(String, String)> {
         let scenario = self.scenario;
         let tc = &self.programs.tc;

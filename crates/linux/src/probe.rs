@@ -1,10 +1,10 @@
-//! What a kernel has is asked of the kernel: a list kept here would be wrong for the next release, and for every tree with
+//! Asks a kernel for its own features: a list kept here would be wrong for the next release, and for every tree with
 //! something of its user's in it.
 //!
 //! A guest boots in a tenth of a second. Its init (`probe/probe.c`) reads the congestion controls from /proc and tries
 //! `tcp_ecn`. For queue disciplines there is no such file, so each name is tried on the loopback device. The names come from
 //! the kernel's own program: `struct Qdisc_ops` (`include/net/sch_generic.h`) has the name in an array of 16 bytes behind two
-//! pointers, so it stands in the file at a multiple of eight, filled with zeros. A thousand other words stand so, too; the
+//! pointers, so its offset in the file is a multiple of eight, and zeros follow it. A thousand other words look like that, too; the
 //! kernel says which are disciplines.
 
 use crate::cores::Core;

@@ -44,7 +44,7 @@ pub(crate) fn ready(ready: &Ready) -> String {
     }
 }
 
-/// What a program is started with: a file of strings that end with NUL, each with a letter in front that says what it is.
+/// The order to start a program: a file of strings that end with NUL, each with a letter in front that says what it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Order {
     /// The file's name, in which is the hash of what is in it.

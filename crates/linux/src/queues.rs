@@ -1,17 +1,17 @@
-//! Queues that events switch, replace and change: what stands where a queue is to be when an event comes, and the agent's orders
-//! that bring it to what the event says.
+//! Queues that events switch, replace and change: the state of a queue when an event comes, and the agent's orders that
+//! make it as the event says.
 //!
-//! A queue that is switched off is not there: its device has no discipline, and packets pass at once. That is what `tc qdisc
-//! del` leaves, and what the simulator does. Shaper and discipline come by several commands. Of the hierarchical token bucket
-//! the last of them is a filter that leads all packets into the class; without one it passes them on at once, as a device
-//! does without a discipline. So no packet is in a queue that is half there.
+//! A queue that is switched off is not there: its device has no discipline, and packets pass at once, as after `tc
+//! qdisc del`, and as on the simulator. Shaper and discipline come by several commands. Of the hierarchical token
+//! bucket the last of them is a filter that leads all packets into the class; without one it passes them on at once, as
+//! a device does without a discipline. So no packet is in a queue that is half there.
 //!
 //! Invariants: the agent waits for each of these commands, in their order. They end without a timer, so the guest's clock
-//! stands but for the 256 ns of each look at it. What a queue has counted is told before it goes, for its successor
+//! stands still but for the 256 ns of each look at it. A queue's counts are reported before it goes, for its successor
 //! begins at 0.
 //!
-//! The trick: what comes back is what was there when it went, changed by all that has been said since. So a rate that is set while the
-//! queue is off waits for it, as on the simulator.
+//! The trick: a queue comes back as it was when it went, with all changes since. So a rate that is set while the queue
+//! is off waits for it, as on the simulator.
 
 use crate::places::element_at;
 use crate::schedule;
@@ -30,18 +30,18 @@ pub(crate) struct State {
     words: Vec<String>,
 }
 
-/// What the agent is told.
+/// An order for the agent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
-    /// The event is to be told, and nothing done.
+    /// To report the event, and do nothing.
     Nothing,
     /// To start tc with these words, and to go on.
     Begin(String),
     /// To carry out tc's words before anything else happens.
     Wait(String),
-    /// To tell what the queue has counted, for it begins anew.
+    /// To report the queue's counts, for they start over.
     Tell,
-    /// To tell that, and to take the queue away.
+    /// To report them, and to take the queue away.
     Remove,
     /// The queue stands, and its discipline has this handle.
     Placed(&'static str),
@@ -84,7 +84,7 @@ impl State {
         }
     }
 
-    /// What an action asks of the agent at a device whose queue this is. Nothing where it is off and stays so.
+    /// The orders that an action needs at a device with this queue. Nothing where it is off and stays so.
     pub(crate) fn orders(&self, device: &str, action: &Action) -> Vec<Order> {
         let mut then = self.clone();
         then.take(action);
@@ -112,7 +112,7 @@ impl State {
         }
     }
 
-    /// What brings the queue to a device that has none.
+    /// The orders that bring the queue to a device that has none.
     fn place(&self, device: &str) -> Vec<Order> {
         let leaf = leaf_at(&self.shaper);
         let is_htb = matches!(self.shaper, Shaper::Htb { .. });

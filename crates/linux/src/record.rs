@@ -146,7 +146,7 @@ struct Writer<'a> {
     /// Of each connection when it was opened, for how many bytes, and when the last of them was read.
     opened: Vec<Vec<(u64, u64, Option<u64>)>>,
     last_many: HashMap<usize, ManySample>,
-    /// Of each policer what came, what was dropped and what was marked: before it was last switched off, and since.
+    /// Packets of each policer that came, were dropped and were marked: before it was last switched off, and since.
     policed: Vec<([u64; 3], [u64; 3])>,
     last_tcp: HashMap<usize, TcpSample>,
     last_udp: HashMap<usize, (u64, u64)>,
@@ -252,7 +252,7 @@ impl<'a> Writer<'a> {
                 }
                 Sample::Event { .. } if self.is_around => {}
                 Sample::Event { at, event } => {
-                    // The agent tells of each command; an event's actions are told in their order.
+                    // The agent reports each command; an event's actions come in their order.
                     let spec = &scenario.events[*event];
                     let number = told[*event];
                     told[*event] += 1;
@@ -512,7 +512,7 @@ impl<'a> Writer<'a> {
         self.last_queue.insert(s.queue, whole);
     }
 
-    /// What a policer has dropped and marked, where that has changed. One that was switched off and on again counts from 0: its
+    /// A policer's drops and marks, where those have changed. One that was switched off and on again counts from 0: its
     /// sums go on.
     fn police_row(&mut self, at: u64, policer: usize, now: [u64; 3]) {
         let (gone, last) = &mut self.policed[policer];
@@ -654,7 +654,7 @@ impl<'a> Writer<'a> {
             let clock = |edge: i64| warmup + edge.unsigned_abs();
             for (n, ends) in subject.edges.windows(2).enumerate() {
                 let (from, to) = (clock(ends[0]), clock(ends[1]));
-                // What happens at the origin belongs to the first interval, at any other edge to the one before it.
+                // An event at the origin belongs to the first interval, one at any other edge to the one before it.
                 let inside = |at: u64| at <= to && (at > from || n == 0 && at == from);
                 let mut add =
                     |[queue, class, quantity]: [&str; 3], fixed: u64, times: &[(u64, u64)]| {
@@ -698,7 +698,7 @@ impl<'a> Writer<'a> {
                 let trace = &self.trace.flows[flow];
                 let is_datagrams = self.scenario.flows[flow].traffic.datagrams().is_some();
                 let owd = if is_datagrams { &trace.delays } else { &trace.ways };
-                // A bucket's width goes with its value: what never changes is left out of it.
+                // A bucket's width goes with its value: the constant part is left out of it.
                 let least = owd.iter().map(|t| t.1).min().unwrap_or(0);
                 add(["", "", "owd"], least, owd);
             }

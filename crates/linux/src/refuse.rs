@@ -32,7 +32,7 @@ impl Refusals {
     }
 }
 
-/// What there is to run on.
+/// The kernels and limits to run with.
 pub(crate) struct Here<'a> {
     /// The engine's name.
     pub(crate) engine: &'static str,
@@ -42,7 +42,7 @@ pub(crate) struct Here<'a> {
     pub(crate) chosen: Option<&'a Kernel>,
     /// The one that runs the scenario, if one can.
     pub(crate) kernel: Option<&'a Kernel>,
-    /// Where they and the programs beside them are, or why nobody knows.
+    /// The folder of the kernels and programs, or why it is unknown.
     pub(crate) cache: Result<&'a Path, &'a str>,
     /// What the engine can run with that.
     pub(crate) able: &'a Capabilities,
@@ -163,8 +163,8 @@ pub(crate) fn of_guest(here: &Here<'_>, own: &Scenario) -> Vec<Unsupported> {
     refusals.0
 }
 
-/// The kernel that the scenario runs on. Where there is none, that is said, and what no kernel could run is said
-/// beside it: nobody is to build one for nothing.
+/// The kernel that the scenario runs on. Without one there is a refusal for that, and further ones for everything that
+/// no kernel could run: nobody is to build one for nothing.
 fn kernel<'a>(refusals: &mut Refusals, here: &Here<'a>, scenario: &Scenario) -> Option<&'a Kernel> {
     let engine = || Feature::Engine(here.engine.to_owned());
     if let Err(why) = here.cache {
@@ -198,7 +198,7 @@ fn kernel<'a>(refusals: &mut Refusals, here: &Here<'a>, scenario: &Scenario) -> 
     here.kernel
 }
 
-/// Whether it depends on the kernel if this is there. What is written in Python is in none.
+/// Whether it depends on the kernel if this is there. Nothing written in Python does.
 fn is_of_a_kernel(what: &Feature) -> bool {
     match what {
         Feature::CongestionControl(name) | Feature::Qdisc(name) => !name.starts_with("python:"),
@@ -277,7 +277,7 @@ fn unlike(refusals: &mut Refusals, shaper: &Shaper, place: &Place) {
             "shaper line",
             place,
             "a kernel's device has no rate of its own",
-            "use shaper = \"htb\", whose bucket is one packet",
+            "use shaper = \"htb\" with a bucket of one packet",
         ),
         Shaper::Trace { .. } => refusals.limit(
             "a trace",
@@ -367,7 +367,7 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
         refusals.limit(
             "hops in an order of its own",
             &place,
-            "the hops stand in a row, which flows pass in its order",
+            "the hops form a chain, which flows pass in its order",
             "name them in the experiment's order, each once, or run it on the simulator",
         );
     }
@@ -410,7 +410,7 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
         _ => {}
     }
     if tcp.ignore_ce {
-        cannot("ignore_ce", "a kernel cannot be told to ignore CE");
+        cannot("ignore_ce", "a kernel has no setting to ignore CE");
     }
     if tcp.slow_start.is_some() {
         cannot("slow_start", "a kernel's congestion controls have the slow start that they have");
@@ -445,8 +445,8 @@ fn of_program(refusals: &mut Refusals, kernel: Option<&Kernel>, flow: &Flow, pro
         refusals.add(
             Feature::Traffic(TrafficKind::Program),
             &place,
-            "the kernel was built without what bounds programs",
-            "build it anew: sojourn linux build",
+            "the kernel was built without the features that bound programs",
+            "build it again: sojourn linux build",
         );
     }
     for (end, word) in programs::missing(program) {
@@ -540,7 +540,7 @@ fn unchangeable(refusals: &mut Refusals, place: &Place, element: &str) {
     refusals.limit(
         "changing a netem with more than a delay, loss and copies",
         place,
-        "what tc's `qdisc change` is not told of a netem, it keeps",
+        "tc's `qdisc change` keeps all other settings of a netem",
         element,
     );
 }
@@ -548,7 +548,7 @@ fn unchangeable(refusals: &mut Refusals, place: &Place, element: &str) {
 fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place: &Place) {
     if matches!(when, When::After { .. }) && schedule::time_of(scenario, when).is_none() {
         refusals.limit(
-            "an event whose time is not known before the run",
+            "an event without a known time before the run",
             place,
             "the guest acts at points in time",
             "give it one, or let it follow something that has one",

@@ -86,8 +86,8 @@ pub(crate) fn of_flow(i: usize, flow: &Flow) -> Vec<String> {
         .to_vec()
 }
 
-/// The filters by which a flow's packets get the codepoint that it states in the place of its control's, at both of its hosts,
-/// as words behind `filter add dev … egress`. What is not ECN-capable stays as it is.
+/// The filters that give a flow's packets the codepoint that it states instead of its control's, at both of its hosts,
+/// as words behind `filter add dev … egress`. Packets that are not ECN-capable stay as they are.
 pub(crate) fn codepoint(i: usize, flow: &Flow) -> Vec<String> {
     let Some(ecn) = flow.traffic.tcp().and_then(|tcp| tcp.codepoint) else { return Vec::new() };
     let own = [Ecn::Ect0, Ecn::Ect1].into_iter().filter(|other| *other != ecn);
@@ -192,8 +192,8 @@ mod tests {
         assert!(selections_of(&all)[0].starts_with("u32 match u32 0 0 action pedit"));
     }
 
-    /// The bug of the published classifier: UDP datagrams whose header and payload are longer than 1024 bytes, that is
-    /// IP packets from 1045 on. 0x0415 is odd, so the blocks begin with one of 1, 2, 8, 32 and so on.
+    /// The bug of the published classifier: UDP datagrams with a header and payload longer than 1024 bytes, that is IP
+    /// packets from 1045 on. 0x0415 is odd, so the blocks begin with one of 1, 2, 8, 32 and so on.
     #[test]
     fn lengths_are_cut_into_blocks() {
         let rule = |longer_than| Rule::ClassifyByLength { longer_than, ecn: Ecn::Ect1, to: None };

@@ -1,4 +1,4 @@
-//! What the agent writes at the end of each sample interval and when something happens: a line each, a word first.
+//! The agent's output at the end of each sample interval and when something happens: a line each, a word first.
 //!
 //! ```text
 //! start T FLOW -            end T FLOW WHY            event T EVENT
@@ -17,8 +17,8 @@
 //! missed TAP COUNT          error TEXT                done T
 //! ```
 //!
-//! Times are nanoseconds of the run's clock; `CC_INFO` and `OWN` are the kernel's bytes in hexadecimal or `-`, and so
-//! are what a program wrote; `PROGRAM` is 0 for the server and 1 for the client.
+//! Times are nanoseconds of the run's clock; `CC_INFO` and `OWN` are the kernel's bytes in hexadecimal or `-`; a
+//! program's output has the same form; `PROGRAM` is 0 for the server and 1 for the client.
 
 /// The kind of a queue that is off.
 pub const OFF: &str = "-";
@@ -69,16 +69,16 @@ pub enum Sample {
     Came {
         /// When.
         at: u64,
-        /// Of which flow.
+        /// The flow.
         flow: usize,
         /// When it was sent.
         sent: u64,
     },
-    /// A connection is opened, for an answer of so many bytes.
+    /// A connection is opened, for an answer of `bytes` bytes.
     Open {
         /// When.
         at: u64,
-        /// Of which flow.
+        /// The flow.
         flow: usize,
         /// The answer's length.
         bytes: u64,
@@ -87,7 +87,7 @@ pub enum Sample {
     Took {
         /// When.
         at: u64,
-        /// Of which flow.
+        /// The flow.
         flow: usize,
         /// The connection's number.
         number: usize,
@@ -109,13 +109,13 @@ pub enum Sample {
         /// Bytes of payload received.
         bytes: u64,
     },
-    /// A flow of programs runs: what the kernel says of its sender's TCP sockets.
+    /// A flow of programs runs: the kernel's numbers for its sender's TCP sockets.
     Program(Box<SocketsSample>),
     /// A program wrote a line.
     Output {
         /// When.
         at: u64,
-        /// Of which flow.
+        /// The flow.
         flow: usize,
         /// Whether it is the client.
         client: bool,
@@ -137,7 +137,7 @@ pub enum Sample {
     },
     /// A queue's numbers.
     Queue(Box<QueueSample>),
-    /// A queue's numbers as it goes; what comes in its place begins at 0.
+    /// A queue's last numbers; its successor begins at 0.
     Last(Box<QueueSample>),
     /// A queue has been taken away.
     Removed {

@@ -20,7 +20,7 @@ pub(crate) fn start_offset(scenario: &Scenario, flow: &Flow) -> Span {
     Span::from_nanos(random.below(START_JITTER.as_nanos()))
 }
 
-/// Whether a flow has so many bytes to send, or so many connections to open.
+/// Whether a flow has a number of bytes to send, or of connections to open.
 const fn ends_by_itself(traffic: &Traffic) -> bool {
     match traffic {
         Traffic::Tcp(tcp) => tcp.bytes.is_some(),

@@ -1,15 +1,14 @@
-//! Packets as they were seen on both sides of every queue, and what that tells.
+//! Packets as they were seen on both sides of every queue, and the results from that.
 //!
 //! The agent writes a stamp of 32 bytes for every packet at every tap. A packet that leaves a queue is found
-//! among those that entered it; what it overtook of its flow that had come with the same ECN field was dropped, for no
-//! discipline here changes their order (DualPI2 has two queues, by that field). Programs of the machine may have several
-//! connections, of which each is in order by itself. From the pairs come sojourn times, marks
-//! and drops; from data at the first queue and acknowledgements behind the last, the RTT samples that the sender's kernel
-//! took.
+//! among those that entered it; earlier packets of its flow with the same ECN field that have not left were dropped,
+//! for no discipline here changes their order (DualPI2 has two queues, by that field). Programs of the machine may have
+//! several connections, each in order by itself. From the pairs come sojourn times, marks and drops; from data at the
+//! first queue and acknowledgements behind the last, the RTT samples that the sender's kernel took.
 //!
-//! Invariants: a packet's entry stands before its exit in the file, for the agent empties the taps of entries
-//! first; an RTT sample is taken of the oldest segment that an acknowledgement newly covers, and of none that was
-//! sent twice (Karn and Partridge 1987), as `tcp_clean_rtx_queue` does.
+//! Invariants: a packet's entry precedes its exit in the file, for the agent empties the taps of entries first; an RTT
+//! sample is taken of the oldest segment that an acknowledgement newly covers, and of none that was sent twice (Karn
+//! and Partridge 1987), as `tcp_clean_rtx_queue` does.
 
 use sojourn_workload::Missing;
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -17,7 +16,7 @@ use std::io::{self, Read};
 
 /// Bytes of a stamp.
 pub const STAMP: usize = 32;
-/// The tap number of a datagram's arrival at its receiver, whose `seq` is its one-way delay in nanoseconds, and `ack` its
+/// The tap number of a datagram's arrival at its receiver; `seq` is its one-way delay in nanoseconds, and `ack` its
 /// number.
 pub const ARRIVAL: u16 = 0xffff;
 const TCP: u8 = 6;
@@ -205,7 +204,7 @@ struct Connection {
     received: Received,
 }
 
-/// What of a byte stream has come.
+/// The parts of a byte stream that have come.
 #[derive(Debug, Default)]
 struct Received {
     /// Everything before it has come; nothing has before the first segment.
@@ -247,12 +246,12 @@ struct Segment {
     again: bool,
 }
 
-/// A queue as its stamps tell it.
+/// A queue as its stamps show it.
 #[derive(Debug, Default)]
 pub struct QueueTrace {
     /// What left in each step.
     pub steps: Vec<Left>,
-    /// Times in the queue, with when each ended and whose packet it was.
+    /// Times in the queue, with the end of each and the packet's flow.
     pub sojourns: Vec<Stayed>,
     /// Packets that entered.
     pub entered: u64,
@@ -282,7 +281,7 @@ pub struct Role {
 pub struct Layout {
     /// For each tap: its queue, and whether packets enter there.
     pub taps: Vec<(usize, bool)>,
-    /// For each tap and flow: what it means to it.
+    /// For each tap and flow: its role for that flow.
     pub roles: Vec<Vec<Role>>,
     /// How many queues there are.
     pub queues: usize,
@@ -290,8 +289,8 @@ pub struct Layout {
     pub flows: usize,
     /// The sample interval in nanoseconds.
     pub step: u64,
-    /// Of each queue when it was off, from and to; where both are the same, it was replaced. What it held at the beginning of
-    /// each was dropped, and what comes before its end goes past it.
+    /// Times from and to which each queue was off; where both are the same, it was replaced. Packets that it held at
+    /// the beginning of each were dropped, and packets that come before its end go past it.
     pub off: Vec<Vec<(u64, u64)>>,
 }
 
@@ -315,7 +314,7 @@ fn step_of<T: Clone>(
     step: u64,
     fill: impl Fn(Option<&T>) -> T,
 ) -> &mut T {
-    // What happens at the very end of a step belongs to it.
+    // An event at the very end of a step belongs to it.
     let index = (at.saturating_sub(1) / step) as usize;
     while steps.len() <= index {
         let next = fill(steps.last());
@@ -637,7 +636,7 @@ mod tests {
         }
     }
 
-    /// What these stamps come to.
+    /// The trace that these stamps give.
     fn traced(layout: &Layout, stamps: &[Stamp]) -> Trace {
         let mut trace = Trace::read(&[][..], layout).unwrap();
         for stamp in stamps {
@@ -689,8 +688,9 @@ mod tests {
         assert_eq!(f.ways, [(15 * MS, 15 * MS), (50 * MS, 48 * MS)]);
     }
 
-    /// The queue holds two packets when it goes at 20 ms, is off till 40, is replaced at 60 and holds one. What passes meanwhile
-    /// has no time in it, and what it held was dropped, the last of it too, which nothing overtakes.
+    /// The queue holds two packets when it goes at 20 ms, is off till 40, is replaced at 60 and holds one. Packets that
+    /// pass meanwhile have no time in it, and those that it held were dropped, including the last, which nothing
+    /// overtakes.
     #[test]
     fn a_queue_that_is_off_is_passed_by() {
         let off = vec![vec![(20 * MS, 40 * MS), (60 * MS, 60 * MS)], vec![]];
@@ -712,7 +712,7 @@ mod tests {
         assert_eq!((q.entered, q.steps[0].count), (5, 2));
         assert_eq!(q.sojourns.iter().map(|s| s.nanos / MS).collect::<Vec<_>>(), [8, 5]);
         assert_eq!((f.sent, f.arrived, f.dropped), (6, 3, 3));
-        // What came after the replacement is held at the end, and not dropped.
+        // A packet that came after the replacement is held at the end, and not dropped.
         stamps.push(data(61 * MS, 0, 7, 6000, 2));
         let trace = Trace::read(file(&stamps).as_slice(), &layout).unwrap();
         assert_eq!((trace.flows[0].sent, trace.flows[0].dropped), (7, 3));
@@ -750,8 +750,8 @@ mod tests {
         assert_eq!(f.ways.iter().map(|w| w.1 / MS).collect::<Vec<_>>(), [13, 12, 30]);
     }
 
-    /// A step's entries stand before its exits, so the answer to a SYN is known before the SYN has left its queue. Its
-    /// field for an acknowledgement is 0, which is behind half of all sequence numbers.
+    /// A step's entries precede its exits, so the answer to a SYN is known before the SYN has left its queue. Its field
+    /// for an acknowledgement is 0, which is behind half of all sequence numbers.
     #[test]
     fn a_syn_acknowledges_nothing() {
         let answer = Stamp { flags: SYN | ACK, length: 0, ..data(40 * MS, 0, 1, 3 << 30, 0) };

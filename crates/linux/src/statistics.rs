@@ -103,7 +103,7 @@ mod tests {
             [("overlimit", false, 3), ("control_law", false, 7), ("control_law", true, 40)]
         );
         assert_eq!(own.gauges, [("new_flows_len", 1.0), ("old_flows_len", 2.0)]);
-        // What an older kernel does not send is zero.
+        // Fields that an older kernel does not send are zero.
         let old = read("codel", &words(&[1514, 4, 2, 5000, 0, 1, 6, 1]), 3);
         assert_eq!(old.signals[0], ("tail", false, 1));
         assert_eq!(old.gauges, [("count", 4.0), ("dropping", 1.0), ("drop_next", 0.0)]);
@@ -113,7 +113,7 @@ mod tests {
         assert_eq!(read("pfifo", &[], 5).signals, [("tail", false, 5)]);
     }
 
-    /// Whatever a discipline sends is told by a name of its table, and every field that a reason needs is sent.
+    /// The table has a name for every field that a discipline sends, and every field that a reason needs is sent.
     #[test]
     fn layouts_are_of_the_tables() {
         for info in disciplines() {

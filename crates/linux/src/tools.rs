@@ -131,7 +131,7 @@ pub(crate) fn probe(cache: &Path) -> Result<Agent, String> {
 struct Source {
     text: &'static str,
     file: &'static str,
-    /// Files beside it that it includes: name and text.
+    /// Files next to it that it includes: name and text.
     includes: &'static [(&'static str, &'static str)],
     to: &'static str,
     flags: &'static [&'static [&'static str]],
@@ -197,7 +197,7 @@ fn compiled(cache: &Path, name: &str, sources: &[Source]) -> Result<PathBuf, Str
 mod tests {
     use super::*;
 
-    /// Two in the cache, told apart by number and not by name; one of them is not finished.
+    /// Two in the cache, ordered by number and not by name; one of them is not finished.
     #[test]
     fn the_newest_tc_of_the_cache_comes_first() {
         let cache = tempfile::tempdir().unwrap();

@@ -136,7 +136,7 @@ fn one_flow_fills_the_link_and_rtt_is_base_and_queue() {
     assert!(pings.len() >= 99 && pings.f64("rtt_s")[0] > 0.02 && pings.f64("rtt_s")[0] < 0.0202);
 }
 
-/// The first window is what leaves in the first round trip of 400 ms after the handshake's own.
+/// The first window leaves in the first round trip of 400 ms after the handshake's own.
 fn the_initial_window_is_the_routes() {
     let (linux, stack) = engine();
     for window in [None, Some(32)] {
@@ -214,7 +214,7 @@ fn a_capture_has_every_packet_and_changes_nothing() {
         // IPv4 in Ethernet.
         assert!(taken.iter().all(|(.., kept)| kept[12..15] == [8, 0, 0x45]));
     }
-    // Full segments towards the client: what the queue drops is missing behind it, nothing else is.
+    // Full segments towards the client: dropped packets are missing behind the queue, nothing else is.
     let full = |taken: &[(u64, u32, Vec<u8>)]| taken.iter().filter(|p| p.1 == 1514).count();
     assert_eq!(full(&server), full(&left));
     assert!(full(&right) < full(&left));
@@ -306,9 +306,9 @@ fn value(run: &Run, text: &str) -> f64 {
     Expression::parse(text).unwrap().evaluate(&Frame::new(run)).unwrap().value.number
 }
 
-/// 1000 bytes of payload are 1042 on the wire: 12 Mbit/s of payload are 12.504 Mbit/s, of which 10 pass, less the ping's
-/// 98 bytes five times a second (0.00392). A share of 1 - 9.99608 / 12.504 = 0.20057 is lost once the queue of 100 packets
-/// is full, which is after 0.34 s.
+/// 1000 bytes of payload are 1042 on the wire: 12 Mbit/s of payload are 12.504 Mbit/s; 10 of them pass, less the ping's
+/// 98 bytes five times a second (0.00392). A share of 1 - 9.99608 / 12.504 = 0.20057 is lost once the queue of 100
+/// packets is full, which is after 0.34 s.
 fn datagrams_that_are_dropped_are_lost() {
     let (linux, stack) = engine();
     let mut s = scenario(&stack, "pfifo limit 100", 10, Span::from_millis(20), 10, &[]);
@@ -393,7 +393,7 @@ fn generators_datagrams_leave_at_their_times() {
         (0..pings.len()).filter(|&i| names.get(i) == "voice").map(|i| owd[i]).collect();
     assert_eq!(voice.len() as f64, total(&run, "voice", "datagrams_sent"));
     assert!(voice.iter().all(|&d| d.is_nan() || d > 0.010), "{voice:?}");
-    // What is lost of the others is what their receivers miss.
+    // The others' receivers miss exactly the lost datagrams.
     for name in ["call", "pulses"] {
         let gone = total(&run, name, "datagrams_sent") - total(&run, name, "datagrams_received");
         let flows = run.table("flows").unwrap();
@@ -586,7 +586,7 @@ fn applications_write_at_their_own_times() {
     assert!(off.len() > 10 && off.iter().all(|&x| x == 0.0), "{off:?}");
 }
 
-/// Two flows of one direction, of which one states 32: the other has the kernel's 10.
+/// Two flows of one direction; one states 32, the other has the kernel's 10.
 fn initial_windows_are_flows_own(ip: Ip) {
     let (linux, stack) = engine();
     let mut s =
@@ -673,8 +673,8 @@ fn irtt_knows_both_ways() {
     assert!(total(&run, "ping-six", "replies") >= 19.0);
 }
 
-/// A ladder of 1, 4 and 30 Mbit/s on 20: the first segment is of the lowest level, and 4 is the highest that fits. What the
-/// client says is what the same client says of these arrivals anywhere.
+/// A ladder of 1, 4 and 30 Mbit/s on 20: the first segment is of the lowest level, and 4 is the highest that fits. The
+/// client's decisions are those of the same client for these arrivals anywhere.
 fn a_stream_plays_what_fits(ip: Ip) {
     let (linux, stack) = engine();
     let mut s = scenario(&stack, "fq_codel", 20, Span::from_millis(20), 20, &["cubic"]);
@@ -793,7 +793,7 @@ fn a_policer_drops_what_exceeds_its_rate_while_it_is_on() {
         let found = goodput(from, to);
         assert!((found / expected - 1.0).abs() < 0.005, "{from} to {to}: {found} {expected}");
     }
-    // What was not received was dropped by the policer, or is on its way for 10 ms: 6 of the 15 datagrams of that time.
+    // The policer has dropped the missing datagrams, or they are on their way for 10 ms: 6 of the 15 of that time.
     let gone = total(&run, "udp", "datagrams_sent") - total(&run, "udp", "datagrams_received");
     let dropped = total(&run, &path(), "dropped");
     assert!((gone - dropped - 6.0).abs() <= 2.0, "{gone} {dropped}");
@@ -807,9 +807,9 @@ fn a_policer_drops_what_exceeds_its_rate_while_it_is_on() {
     assert_eq!(told, 3);
 }
 
-/// Streams of 3, 4 and 5 Mbit/s through a policer of 5 Mbit/s that marks, and a thin one whose packets have CE already. What
-/// exceeds is dropped of the one that is not ECN-capable, marked of ECT(0) and ECT(1), and passes of the last. While the policer is
-/// off nothing is marked.
+/// Streams of 3, 4 and 5 Mbit/s through a policer of 5 Mbit/s that marks, and a thin one with CE on its packets
+/// already. Excess packets of the one that is not ECN-capable are dropped, those with ECT(0) and ECT(1) are marked, and
+/// those of the last pass. While the policer is off nothing is marked.
 fn a_policer_marks_what_is_capable_and_drops_the_rest(ip: Ip) {
     let (linux, stack) = engine();
     let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(20), 8, &[]);
@@ -856,8 +856,8 @@ fn a_policer_marks_what_is_capable_and_drops_the_rest(ip: Ip) {
         let lost = of(flow, "datagrams_sent") - of(flow, "datagrams_received");
         assert!((0.0..=8.0).contains(&lost), "{flow}: {lost}");
     }
-    // What conforms is 5 Mbit/s for the 6 seconds that it is on, and the burst twice; what exceeds is all else, of which the
-    // thin stream may have had any part. The policer does not see what comes while it is off.
+    // 5 Mbit/s conform for the 6 seconds that it is on, and the burst twice; all else exceeds, and the thin stream may
+    // have had any part of that. The policer does not see packets that come while it is off.
     let conforming = (6.0 * 5e6 + 2.0 * 30_000.0 * 8.0) / (1042.0 * 8.0);
     let exceeds = of(&path(), "entered") - conforming;
     let thin = of("ce", "datagrams_sent");
@@ -925,7 +925,8 @@ fn elements_are_switched_and_changed() {
 
 /// Datagrams of 1042 bytes on the wire at 10.42 Mbit/s into 8 Mbit/s behind a fifo of 100 packets. It is off from 3 s to 5,
 /// and 4 Mbit/s when it comes back, as an event said meanwhile; at 6 s tbf of 5 Mbit/s takes the place of shaper and discipline,
-/// and at 7 s fq_codel that of tbf. What it held each time was dropped, and is counted with what came before.
+/// and at 7 s fq_codel that of tbf. Packets that it held each time were dropped, and count together with the earlier
+/// drops.
 fn a_queue_is_switched_and_replaced(ip: Ip) {
     let (linux, stack) = engine();
     let mut s = scenario(&stack, "pfifo limit 100", 8, Span::from_millis(20), 8, &[]);
@@ -965,7 +966,7 @@ fn a_queue_is_switched_and_replaced(ip: Ip) {
         let expected = (to - from) * mbit * 1e6 / 8.0 / size;
         assert!((left - expected).abs() < 5.0, "{from} to {to}: {left} {expected}");
     }
-    // While it is off nothing comes to it, nothing leaves and nothing waits; what waited was dropped.
+    // While it is off nothing comes to it, nothing leaves and nothing waits; waiting packets were dropped.
     for column in ["sent_packets", "drops"] {
         assert_eq!(at(column, 3.0).to_bits(), at(column, 5.0).to_bits(), "{column}");
     }
@@ -985,7 +986,7 @@ fn a_queue_is_switched_and_replaced(ip: Ip) {
     }
     let total = |what: &str| total(&run, &name, what);
     let (entered, gone) = (total("entered"), total("left") + total("dropped") + total("held"));
-    // Over version 6 each host has told of the groups that it has joined, before the run.
+    // Over version 6 each host has announced the groups that it joined, before the run.
     let before = if ip == Ip::V4 { 0.0 } else { 2.0 };
     assert!((entered + before - gone).abs() < 1.5, "{entered} {gone}");
     // And all that came while it was off arrived, in the time of the path alone.
@@ -1104,7 +1105,7 @@ fn a_cancelled_run_leaves_nothing() {
     assert!(!left);
 }
 
-/// The kernel's own answer, beside what its configuration names: nothing that was built in is missing.
+/// The kernel's own answer, compared with its configuration: nothing that was built in is missing.
 fn a_kernel_says_what_it_has() {
     let (linux, _) = engine();
     let kernel = linux.kernels().last().unwrap();
@@ -1116,12 +1117,12 @@ fn a_kernel_says_what_it_has() {
         let lines = config.lines().filter_map(|line| line.strip_prefix(prefix)?.strip_suffix("=y"));
         lines.map(str::to_lowercase).collect()
     };
-    // Neither is one of either: what is chosen where none is named, the three that share an option.
+    // These are no controls or disciplines: the default options, and the option of three disciplines.
     let of_all = |name: &&String| !["advanced", "default", "fifo"].contains(&name.as_str());
     let controls = built_in("CONFIG_TCP_CONG_");
     assert!(controls.len() > 3, "{controls:?}");
     for name in controls.iter().filter(of_all) {
-        // What a module calls itself is not always what its option is called.
+        // A module's name is not always that of its option.
         let name = if name == "hstcp" { "highspeed" } else { name };
         assert!(answer.ccs.iter().any(|own| own == name), "{name}: {:?}", answer.ccs);
     }

@@ -1,5 +1,5 @@
-//! Programs of the machine in a guest: what they send is a flow's, what they do wrong is said. Without a kernel in the cache
-//! these tests are ignored, and counted as that (`make test-linux`).
+//! Programs of the machine in a guest: their packets belong to a flow, and their failures are errors. Without a kernel
+//! in the cache these tests are ignored, and counted as that (`make test-linux`).
 
 use libtest_mimic::{Arguments, Trial};
 use sojourn_engine::{Engine as _, RunError};
@@ -31,7 +31,7 @@ fn run(program: &str, more: &str) -> Run {
     linux.run(&scenario.clone().into(), &()).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// What is said of programs that fail.
+/// The error of programs that fail.
 fn failure(program: &str) -> String {
     let (linux, scenario) = scenario(program, "");
     match linux.run(&scenario.clone().into(), &()) {
@@ -55,7 +55,8 @@ fn value(run: &Run, text: &str) -> f64 {
     Expression::parse(text).unwrap().evaluate(&Frame::new(run)).unwrap().value.number
 }
 
-/// A server of so many bytes a request, and a client that asks with several threads. Python, for every machine that tests has it.
+/// A server with 5 MB a request, and a client that asks with several threads. Python, for every machine that tests has
+/// it.
 fn pages(tls: bool) -> String {
     let mut files = String::new();
     let (mut wrap, mut context) = (String::new(), "c = None".to_owned());
@@ -173,7 +174,7 @@ fn two_transfers_are_one_flow() {
     );
 }
 
-/// Threads and TLS, of which each draws from the kernel's randomness.
+/// Threads and TLS, each with draws from the kernel's randomness.
 fn the_same_seed_gives_the_same_bits() {
     let program = pages(true);
     let (linux, mut scenario) = scenario(&program, "");
@@ -288,7 +289,7 @@ fn what_programs_do_wrong_is_said() {
     let cases = [
         (
             alone("", "print('cannot'); raise SystemExit(7)"),
-            "flow page: its client ended with exit status 7, and 0 is what it should end with; the last that it wrote: cannot",
+            "flow page: its client ended with exit status 7, where it should end with 0; the last that it wrote: cannot",
         ),
         (
             alone("", "import os; os.kill(os.getpid(), 11)"),
@@ -310,7 +311,7 @@ fn what_programs_do_wrong_is_said() {
         (alone("", forks), "more than 512 processes and threads"),
         (
             alone("cpu_limit = \"2s\"", "while True: pass"),
-            "took 2 s of CPU time, and the clock stood at",
+            "took 2 s of CPU time, and the clock stayed at",
         ),
     ];
     for (program, wanted) in cases {

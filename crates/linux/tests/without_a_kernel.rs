@@ -117,7 +117,7 @@ fn what_follows_something_of_a_known_time_happens_at_a_known_time() {
     let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
     let refusals = linux.refuse(&scenario(&after("workload ends + 2s")));
     assert!(
-        refusals.iter().any(|r| r.what.to_string().contains("not known before")),
+        refusals.iter().any(|r| r.what.to_string().contains("without a known time")),
         "{refusals:?}"
     );
 }
@@ -151,7 +151,7 @@ fn without_a_kernel_everything_is_refused_with_the_command_that_builds_one() {
     assert!(refusals[0].to_string().contains("sojourn linux build"), "{}", refusals[0]);
 }
 
-/// Nobody is to build a kernel, ten minutes, and be told then that no kernel could run it.
+/// Nobody is to build a kernel, ten minutes, only to learn then that no kernel could run it.
 #[test]
 fn what_no_kernel_could_run_is_refused_before_one_is_built() {
     let text = format!(
@@ -170,7 +170,7 @@ fn what_no_kernel_could_run_is_refused_before_one_is_built() {
         for word in ["shaper line", "ignore_ce", "runs no Python"] {
             assert!(without.iter().any(|line| line.contains(word)), "{word}: {without:#?}");
         }
-        // What one kernel has and another has not is not known yet.
+        // Features that differ between kernels are not known yet.
         for word in ["qdisc fq_codel", "control cubic"] {
             assert!(!without.iter().any(|line| line.contains(word)), "{without:#?}");
         }
@@ -197,7 +197,7 @@ fn what_the_kernel_lacks_is_named() {
     assert!(refused.contains("sojourn linux build --version 5.4"), "{refused}");
 }
 
-/// What one kernel has is not what another has: a run is on one of them, and the refusal says which other would do.
+/// Kernels have different features: a run is on one of them, and the refusal says which other would do.
 #[test]
 fn another_kernel_that_has_it_is_named_and_can_be_chosen() {
     let mine = Kernel {
@@ -253,7 +253,7 @@ fn each_initial_window_has_a_route() {
     assert!(!text.contains("run client /sbin/ip route"));
 }
 
-/// Datagrams of a generator are in a file whose name says what is in it; a change of the seed changes both.
+/// Datagrams of a generator are in a file with a hash of them in its name; a change of the seed changes both.
 #[test]
 fn a_call_is_written_down_before_the_run() {
     let call = format!(
@@ -334,7 +334,8 @@ fn the_newest_kernel_of_a_series_stands_for_its_stack() {
     assert!(linux.kernel("linux-6.1").is_none());
 }
 
-/// What passes by a hop is sent past it before its rewriters see it; where all flows pass all hops there is no second way.
+/// Packets that skip a hop are sent past it before its rewriters see them; where all flows pass all hops there is no
+/// second way.
 #[test]
 fn a_flow_has_a_way_past_the_hops_that_are_not_its_own() {
     let more = "\n[[hop]]\nname = \"core\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo\"\n";
@@ -402,7 +403,7 @@ fn every_suite_is_planned_or_refused() {
     assert!(planned > 0 || Programs::find().is_err());
 }
 
-/// What cannot be carried out as it is divided among kernel and simulator.
+/// Scenarios that cannot be carried out with their division among kernel and simulator.
 #[test]
 fn what_is_divided_in_vain_is_refused_by_name() {
     let linux = Linux::with_kernels(vec![kernel("7.3.4")]);

@@ -96,7 +96,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// What has come since the last call.
+    /// The requests since the last call.
     pub(crate) fn take(&self) -> Vec<Request> {
         let mut count = [0; 8];
         match rustix::io::read(&*self.wake, &mut count) {
@@ -105,7 +105,7 @@ impl Inbox {
         }
     }
 
-    /// What becomes readable when something has come.
+    /// Becomes readable when a request has come.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.wake.as_fd()
     }

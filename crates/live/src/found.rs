@@ -78,7 +78,7 @@ impl Identity {
     }
 }
 
-/// What has come to one host of a flow.
+/// The traffic that has come to one host of a flow.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Arrived {
     pub(crate) packets: u64,
@@ -189,7 +189,7 @@ impl Found {
         format!("{} {ends}{control}{}", self.name_of_transport(), self.control)
     }
 
-    /// What a simulator would have to send for this: the traffic of an experiment.
+    /// The traffic that a simulator would have to send for the same result: the traffic of an experiment.
     fn traffic(&self, end: Time) -> Traffic {
         let payload = self.payload().into_iter().max().unwrap_or(0);
         let last = self.last.max(self.started + Span::from_millis(1)).min(end);

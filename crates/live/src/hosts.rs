@@ -72,7 +72,7 @@ enum Report {
     Complete(usize, Completion),
 }
 
-/// What the thread is to do.
+/// A command for the thread.
 enum Command {
     Start(usize),
     Stop(usize),
@@ -624,7 +624,7 @@ impl Run {
                 let (started, ended) = (self.began, Time::NEVER);
                 report(Report::Complete(self.number, Completion { started, bytes, ended }));
             }
-            // What is not sent yet is not to be sent any more.
+            // Unsent data is not to be sent any more.
             let _ = sockopt::set_socket_linger(&self.shared.sender, Some(Duration::ZERO));
             let _ = rustix::net::shutdown(&self.shared.sender, Shutdown::Both);
             self.receiver = None;
@@ -671,7 +671,7 @@ impl Run {
                 while *next <= now {
                     match rustix::net::send(sender, &buffer[..*payload], SendFlags::NOSIGNAL) {
                         Ok(_) => self.shared.sent.fetch_add(1, Ordering::Relaxed),
-                        // What the host has no room for is not sent.
+                        // A datagram that the host has no room for is not sent.
                         Err(why) if would_block(why) || why == Errno::NOBUFS => 0,
                         Err(why) => return Err(why),
                     };

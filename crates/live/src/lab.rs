@@ -40,7 +40,7 @@ pub(crate) struct Ends {
     pub(crate) links: [OwnedFd; 2],
     /// For questions about TCP sockets.
     pub(crate) sockets: [Sockets; 2],
-    /// What could not be set up and is not needed.
+    /// Optional parts that could not be set up.
     pub(crate) lacking: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ impl Lab {
         }
     }
 
-    /// What becomes readable when the helper has something to say.
+    /// Becomes readable when the helper has something to say.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }

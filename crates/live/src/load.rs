@@ -19,7 +19,7 @@ impl Ticks {
 
     fn read(text: &str) -> Option<Self> {
         let line = text.lines().next()?.strip_prefix("cpu ")?;
-        // What guests use is in user time, too.
+        // The guests' use is in user time, too.
         let fields: Option<Vec<u64>> =
             line.split_whitespace().take(8).map(|word| word.parse().ok()).collect();
         let fields = fields?;

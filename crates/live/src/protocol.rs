@@ -132,7 +132,7 @@ pub(crate) enum Order {
 pub(crate) enum Reply {
     /// The namespaces are there. Attached: the packet sockets of server and client, then their sock_diag sockets.
     Built {
-        /// What could not be set up and is not needed.
+        /// Optional parts that could not be set up.
         lacking: Vec<String>,
     },
     /// The program runs, under this number.

@@ -93,7 +93,7 @@ pub(crate) enum Wish {
     End,
 }
 
-/// What a status is made from.
+/// The input of a status.
 pub(crate) struct Seen<'a> {
     pub(crate) topology: &'a Topology<Packet>,
     /// Sojourn times of each port since the last status.
@@ -101,7 +101,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) lateness: &'a Distribution,
 }
 
-/// What a run is made from.
+/// The input of a run.
 pub(crate) struct Setting<'a> {
     pub(crate) scenario: &'a Scenario,
     pub(crate) registry: &'a Registry<Packet>,
@@ -671,7 +671,7 @@ fn send(link: BorrowedFd<'_>, frames: &[(Offloaded, &[u8])]) -> io::Result<u64> 
     Ok(unsent)
 }
 
-/// A frame on its way out, and what the interface has to do to it.
+/// A frame on its way out, and the interface's work on it.
 enum Outgoing<'a> {
     /// A packet as it is.
     Alone(&'a Frame, Offloaded),

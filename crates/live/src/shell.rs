@@ -29,7 +29,7 @@ use std::os::fd::{AsFd as _, BorrowedFd};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What a shell is asked for.
+/// A request for a shell.
 #[derive(Clone, Debug)]
 pub struct Shell {
     /// How the helper is started.
@@ -67,7 +67,7 @@ pub struct Ended {
     pub status: Option<i32>,
     /// What the machine did to the run.
     pub validity: Validity,
-    /// What could not be set up and was not needed.
+    /// Optional parts that could not be set up.
     pub lacking: Vec<String>,
 }
 

@@ -190,7 +190,7 @@ fn a_download_passes_the_queue() {
     let downloads: Vec<_> = scenario.flows.iter().filter(|f| is_large(&f.traffic)).collect();
     assert_eq!(downloads.len(), 1, "{:?}", scenario.flows);
     assert_eq!(downloads[0].direction, Direction::Down);
-    // What went through the queue is payload, headers and what was sent again.
+    // The queue carried payload, headers and retransmissions.
     assert!(total(&ended, "link.down.qdisc", "left") >= 1_000_000.0 / 1448.0);
     assert_eq!(total(&ended, "live", "socket_drops"), 0.0);
     assert_eq!(total(&ended, "live", "unknown_frames"), 0.0);

@@ -1,4 +1,4 @@
-//! What a call's sender asks of its congestion control, whichever that is.
+//! The interface between a call's sender and its congestion control.
 
 use crate::feedback::Report;
 use sojourn_units::{Span, Time};
@@ -8,16 +8,16 @@ pub trait MediaControl: core::fmt::Debug + Send {
     /// The rate that the encoder is to have, bits per second.
     fn target_bitrate(&self) -> f64;
 
-    /// The encoder has made a frame of so many bytes; the oldest packet that waits has done so for `waited`.
+    /// The encoder has made a frame of `bytes` bytes; the oldest packet that waits has done so for `waited`.
     fn on_frame(&mut self, waited: Span, bytes: u64);
 
     /// How large packets are at most, with their RTP header.
     fn packet_size(&self) -> u32;
 
-    /// When a packet of so many bytes may leave, if nothing is heard until then.
+    /// When a packet of `bytes` bytes may leave, if no report comes until then.
     fn may_send(&self, bytes: u32) -> Time;
 
-    /// A packet of so many bytes leaves; its number is one more than the last one's, the first one's is 0.
+    /// A packet of `bytes` bytes leaves; its number is one more than the last one's, the first one's is 0.
     fn on_sent(&mut self, now: Time, bytes: u32);
 
     /// A report has come.

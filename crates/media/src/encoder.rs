@@ -1,12 +1,12 @@
-//! A video encoder that follows the rate that it is told: when the next frame comes, and how large it is.
+//! A video encoder that follows a target rate: when the next frame comes, and how large it is.
 //!
 //! The frames are those of RFC 8593's statistical model (§5) in its steady state. Sizes and intervals are the nominal ones,
 //! each times one plus a Laplace-distributed number of mean 0 and scale 0.15; a new rate is taken over 200 ms after the last was
-//! at the earliest (τ_v). Not modelled is the burst of frames that the document lets an encoder make of a change of the rate.
-//! Beside the document's model every so often a frame may be a key frame, so many times as large as the mean; the others are
-//! so much smaller that the mean is kept.
+//! at the earliest (τ_v). The burst of frames that the document allows on a change of the rate is not modelled. In
+//! addition to the document's model, a frame may be a key frame at intervals, a multiple of the mean in size; the
+//! others are smaller, so that the mean is kept.
 //!
-//! Each frame takes four draws, whatever becomes of it: what the path does to a call does not shift its draws.
+//! Each frame takes four draws in any case: the path's treatment of a call does not shift its draws.
 
 use sojourn_units::{Random, Span, Time};
 
@@ -23,7 +23,7 @@ pub struct EncoderSettings {
     pub reaction: Span,
     /// Between key frames, if there are any beyond the first and those that are asked for.
     pub key_every: Option<Span>,
-    /// So many times the mean is a key frame.
+    /// The size of a key frame, as a multiple of the mean.
     pub key_size: f64,
 }
 
@@ -51,7 +51,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// One whose first frame comes at `start`.
+    /// An encoder with its first frame at `start`.
     pub fn new(start: Time, settings: EncoderSettings) -> Self {
         let next_key = settings.key_every.map_or(Time::NEVER, |_| start);
         Self { settings, rate: None, next: start, next_key, wants_key: false, frames: 0 }
@@ -103,7 +103,7 @@ impl Encoder {
         Frame { number: self.frames - 1, bytes, is_key }
     }
 
-    /// How large a frame is beside the mean.
+    /// The size of a frame, as a share of the mean.
     fn share(&self, is_key: bool) -> f64 {
         if is_key {
             return self.settings.key_size;

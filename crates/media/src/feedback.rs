@@ -1,12 +1,13 @@
-//! Congestion control feedback in RTCP (RFC 8888): the packet by which a receiver tells of every packet of a stream whether it
-//! came, when, and with which ECN field.
+//! Congestion control feedback in RTCP (RFC 8888): the packet in which a receiver reports whether each packet of a
+//! stream came, when, and with which ECN field.
 //!
 //! The format is §3.1's: eight bytes of RTCP header and sender; for each stream eight bytes and two for each packet, filled up
-//! to four; four of a time stamp. The range of numbers is half open, as erratum 8166 has it: `num_reports` is how many there
-//! are. It is a reduced-size packet (RFC 5506) that stands alone in its datagram; what SRTCP would add is not there.
+//! to four; four of a time stamp. The range of numbers is half open, as erratum 8166 has it: `num_reports` is their
+//! number. It is a reduced-size packet (RFC 5506) alone in its datagram; SRTCP's additions are left out.
 //!
-//! The time stamp is the middle of an NTP time: seconds and 1/65536 of them, modulo 65536 s. When a packet came is said by how
-//! much earlier it was, in 1/1024 s and 13 bits. So the sender knows arrivals to a millisecond, and not better.
+//! The time stamp is the middle of an NTP time: seconds and 1/65536 of them, modulo 65536 s. A packet's arrival is
+//! given by how much earlier it was, in 1/1024 s and 13 bits. So the sender knows arrivals to a millisecond, and not
+//! better.
 
 use sojourn_units::{Ecn, Span, Time};
 
@@ -14,9 +15,9 @@ use sojourn_units::{Ecn, Span, Time};
 const FIRST: u8 = 0b1000_1011;
 /// Transport-layer feedback (RFC 4585).
 const PACKET_TYPE: u8 = 205;
-/// The packet came, but earlier than can be said.
+/// The packet came, but earlier than the field can express.
 const TOO_EARLY: u16 = 0x1ffe;
-/// The sources are told apart by the flow: there is one stream each way.
+/// The flow distinguishes the sources: there is one stream each way.
 const SSRC: u32 = 1;
 /// Bytes before the first packet's block.
 const HEAD: usize = 16;
@@ -41,7 +42,7 @@ pub enum Status {
     Received {
         /// Its ECN field.
         ecn: Ecn,
-        /// How long before the report, in 1/1024 s; nothing if earlier than can be said.
+        /// How long before the report, in 1/1024 s; nothing if earlier than the field can express.
         before: Option<u16>,
     },
 }
@@ -138,8 +139,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Worked by hand from the figure of §3.1: three packets from number 65535 on, of which the second is missing, written at
-    /// 2.5 s. 100 ms before are 102.4 units, 0 ms none. 2.5 s are 0x0002_8000.
+    /// Worked by hand from the figure of §3.1: three packets from number 65535 on, with the second one missing, written
+    /// at 2.5 s. 100 ms before are 102.4 units, 0 ms none. 2.5 s are 0x0002_8000.
     #[test]
     fn a_report_is_the_figures_bytes() {
         let came = |millis, ecn| Some(Arrival { at: Time::from_millis(millis), ecn });

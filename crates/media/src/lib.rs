@@ -1,8 +1,8 @@
-//! Interactive media without I/O: what runs on the two ends of a call whose rate follows the path.
+//! Interactive media without I/O: both ends of a call with a rate that follows the path.
 //!
-//! An [`Encoder`] makes frames at the rate that it is told. A [`Receiver`] notes every packet that comes and reports it
-//! ([`feedback`], RFC 8888). [`Sent`] reads such a report on the sender's side. A [`MediaControl`] is between them: it says when
-//! a packet may leave and what rate the encoder is to have. There are [`Scream`] (SCReAMv2), [`Prague`] (UDP
+//! An [`Encoder`] makes frames at its target rate. A [`Receiver`] notes every packet that comes and reports it
+//! ([`feedback`], RFC 8888). [`Sent`] reads such a report on the sender's side. A [`MediaControl`] is between them: it
+//! says when a packet may leave and what rate the encoder is to have. There are [`Scream`] (SCReAMv2), [`Prague`] (UDP
 //! Prague) and [`Gcc`] (Google Congestion Control).
 //!
 //! Nothing here has a clock, a socket or a source of randomness: times and streams of random numbers are arguments. Times in

@@ -9,11 +9,12 @@
 //! - Up to 2 ms of round trip, or one packet's time, a rate is controlled in the same way in the window's place.
 //! - Packets get smaller with the rate, so that two fit into a virtual round trip.
 //!
-//! Of frames the library says: a frame is what the rate makes of a budget of time, and two frames may be in flight at least. Its
-//! budget is what the encoder gets here: a share of the time from frame to frame. The window is counted in bytes, not in frames.
+//! The library's rule for frames: a frame has the bytes of a budget of time at the rate, and two frames may be in
+//! flight at least. Here the encoder gets that budget: a share of the time from frame to frame. The window is counted
+//! in bytes, not in frames.
 //!
 //! Feedback is RFC 8888's, one of the two that the library has; a round trip is the newest packet's of each report. After a
-//! second with a full window and no report everything begins anew.
+//! second with a full window and no report the control starts over.
 
 use crate::control::{Measured, MediaControl};
 use crate::feedback::Report;
@@ -24,7 +25,7 @@ use sojourn_units::{Span, Time};
 const REF_RTT: f64 = 0.025;
 /// Virtual round trips without a mark before growth is faster, at least.
 const MIN_STEP: f64 = 7.0;
-/// And one more for each so many bytes per second.
+/// And one more for this number of bytes per second.
 const RATE_STEP: f64 = 1_920_000.0;
 /// Seconds of queue that the faster growth adds.
 const QUEUE_GROWTH: f64 = 0.001;
@@ -42,10 +43,10 @@ const ROOM: f64 = 1.03;
 const INIT_RATE: f64 = 12_500.0;
 /// Seconds: up to this round trip a rate is controlled.
 const RATE_MODE_RTT: f64 = 0.002;
-/// After so long with a full window everything begins anew.
+/// After this time with a full window the control starts over.
 const TIMEOUT: Span = Span::from_secs(1);
 
-/// What a sender is made with.
+/// The options of a sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PragueOptions {
     /// The least rate, bits per second.
@@ -60,7 +61,7 @@ pub struct PragueOptions {
     pub budget: f64,
 }
 
-/// What the control is doing.
+/// The state of the control.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Init,
@@ -76,7 +77,7 @@ enum Mode {
     Rate,
 }
 
-/// Counts of packets. What is lost can become less: a packet comes late.
+/// Counts of packets. The number of lost ones can decrease: a packet comes late.
 #[derive(Clone, Copy, Default, Debug)]
 struct Counts {
     sent: u64,
@@ -195,13 +196,13 @@ impl Prague {
         (packets * self.packet_size).max(2.0 * frame)
     }
 
-    /// Everything begins anew.
+    /// The control starts over.
     fn reset(&mut self, now: Time) {
         let mut fresh = Self::new(self.options);
         fresh.window = f64::from(self.options.max_packet);
         fresh.sent = self.sent.clone();
         fresh.sent.forget();
-        // What was in flight counts as settled: nothing is known of it.
+        // Packets in flight count as settled: nothing is known of them.
         fresh.counts = Counts { received: self.counts.sent - self.counts.lost, ..self.counts };
         fresh.alpha_counts = fresh.counts;
         fresh.alpha_mark = Mark { at: now, sent: self.counts.sent };
@@ -262,7 +263,7 @@ impl Prague {
         self.loss_mark = Mark { at: now, sent: self.counts.sent };
     }
 
-    /// Grows with so many packets that were received and not marked.
+    /// Grows by `acks` packets that were received and not marked.
     fn grow(&mut self, acks: f64, srtt: f64, vrtt: f64) {
         if self.state == State::InLoss || acks <= 0.0 {
             return;
@@ -339,7 +340,7 @@ impl MediaControl for Prague {
         let (gone, packets) = if is_same { (gone, packets) } else { (0.0, 0.0) };
         self.leaving = (now, gone + f64::from(bytes), packets + 1.0);
         let (_, gone, packets) = self.leaving;
-        // What leaves later than at the same instant is a burst of its own.
+        // Packets that leave later than at the same instant are a burst of their own.
         let takes = Span::from_secs_f64(gone / self.paced(now));
         self.next_paced = if packets + 1.0 <= self.burst { now } else { now + takes };
     }

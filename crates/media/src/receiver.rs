@@ -1,8 +1,9 @@
-//! The receiver of a stream: notes what comes, and says when a report is due and what is in it.
+//! The receiver of a stream: notes arrivals, decides when a report is due, and makes it.
 //!
-//! When (§5 of SCReAMv2's text): after so many packets since the last report, with the last packet of a frame, and so long after
-//! the last report if anything has come since. What: all numbers since the last report, and at least so many of the newest, so
-//! that a report that is lost is made good by the next (the reference implementation's way, §6 of the text).
+//! A report is due (§5 of SCReAMv2's text) after a number of packets since the last one, with the last packet of a
+//! frame, and a time after the last report if anything has come since. It covers all numbers since the last report, and
+//! at least a number of the newest, so that the next report makes up for a lost one (the reference implementation's
+//! way, §6 of the text).
 
 use crate::feedback::{Arrival, MOST, write};
 use sojourn_units::{Ecn, Span, Time};
@@ -11,13 +12,13 @@ use std::collections::VecDeque;
 /// When a report is due, and what it tells of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReportRules {
-    /// After so many packets; 16 in the text.
+    /// After this number of packets; 16 in the text.
     pub every: u32,
     /// With the last packet of a frame.
     pub frames: bool,
     /// So long after the last one, if packets have come since; 40 ms in the text.
     pub interval: Span,
-    /// A report tells of the newest packets, at least so many; 32 in the reference implementation.
+    /// A report covers at least this number of the newest packets; 32 in the reference implementation.
     pub span: u32,
 }
 
@@ -31,11 +32,11 @@ impl ReportRules {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     rules: ReportRules,
-    /// The newest packets, the last of which is `next - 1`.
+    /// The newest packets; the last one is `next - 1`.
     packets: VecDeque<Option<Arrival>>,
     /// One past the highest number that has come.
     next: u32,
-    /// One past the highest number that a report has told of.
+    /// One past the highest number that a report has covered.
     reported: u32,
     /// Packets that have come since the last report.
     since: u32,
@@ -87,7 +88,7 @@ impl Receiver {
 
     /// The report that is due now.
     pub fn report(&mut self, now: Time) -> Vec<u8> {
-        // What came late, from before the last report, is within what is told again.
+        // Late packets, from before the last report, are among those that are reported again.
         let since = self.next - self.reported.min(self.next);
         let count = (since.max(self.rules.span).min(self.next) as usize).min(MOST);
         let keep = count.min(self.packets.len());
@@ -137,7 +138,7 @@ mod tests {
         assert!(receiver.on_packet(at(190), 2, Ecn::NotEct, false).is_some());
     }
 
-    /// The newest 32 at least, and all that no report has told of: 40 were lost here.
+    /// The newest 32 at least, and all that no report has covered: 40 were lost here.
     #[test]
     fn a_report_tells_of_all_that_is_new_and_of_some_again() {
         let mut receiver = Receiver::new(ReportRules::SCREAM);

@@ -1,4 +1,4 @@
-//! What a sender knows of the packets that it has sent: which are on their way, and what a report says of them that is new.
+//! A sender's knowledge of its packets: which are on their way, and the news of a report.
 //!
 //! Bytes in flight are those behind the highest number that has been acknowledged, lost or not (§4.1.1 of SCReAMv2's text). A
 //! packet is missing from when a later one is acknowledged. It counts as lost when it has been missing for the reordering
@@ -9,7 +9,7 @@ use crate::feedback::{Report, Status, seconds_between, stamp_of};
 use sojourn_units::{Ecn, Span, Time};
 use std::collections::VecDeque;
 
-/// So many packets behind the highest that was acknowledged one that was lost is still known.
+/// A lost packet is remembered until it is this many packets behind the highest acknowledged one.
 const REMEMBERED: u32 = 1_024;
 
 /// A packet that was sent.
@@ -96,7 +96,7 @@ impl Sent {
         self.in_flight
     }
 
-    /// Bytes of packets of which nothing is known: neither received nor lost.
+    /// Bytes of packets with an unknown fate: neither received nor lost.
     pub const fn outstanding(&self) -> u64 {
         self.outstanding
     }
@@ -114,7 +114,7 @@ impl Sent {
         self.reordering_window
     }
 
-    /// A report has come; what is new in it. The reordering window does not grow beyond `srtt`.
+    /// A report has come; returns the news in it. The reordering window does not grow beyond `srtt`.
     pub fn on_report(&mut self, now: Time, report: &Report, srtt: Span) -> Digest {
         self.on_report_with(now, report, srtt, &mut |_| {})
     }
@@ -129,7 +129,7 @@ impl Sent {
         each: &mut dyn FnMut(Arrived),
     ) -> Digest {
         let mut digest = Digest::default();
-        // The numbers on the wire are the lowest 16 bits of ours, none of which is beyond the next.
+        // The numbers on the wire are the lowest 16 bits of ours, and none of ours is beyond the next.
         let behind = u32::from((self.next() as u16).wrapping_sub(report.begin));
         let Some(begin) = self.next().checked_sub(behind) else { return digest };
         for (number, status) in (begin..).zip(&report.packets) {
@@ -194,7 +194,7 @@ impl Sent {
         self.acked = number + 1;
     }
 
-    /// What has been missing for too long is lost; what need not be known any more is forgotten.
+    /// Takes packets that have been missing for too long for lost, and forgets those that need not be known any more.
     fn detect(&mut self, now: Time, digest: &mut Digest) {
         let behind = self.acked.saturating_sub(self.first) as usize;
         for packet in self.packets.iter_mut().take(behind) {
@@ -262,8 +262,8 @@ mod tests {
         assert_eq!(digest, Digest::default());
     }
 
-    /// Number 1 counts as lost at 30 ms and is told of at 37 ms: the window is 7 ms from then on, and a packet that is missing
-    /// is lost by the first report that comes so late.
+    /// Number 1 counts as lost at 30 ms and is reported as received at 37 ms: the window is 7 ms from then on, and a
+    /// packet that is missing is lost by the first report that comes so late.
     #[test]
     fn the_reordering_window_is_as_long_as_a_packet_was_missing() {
         let mut sent = sent(10, 1_000);
@@ -317,8 +317,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever reports say, each packet is received or lost once at most, and what is in flight is what was sent behind
-        /// the highest number.
+        /// Whatever reports say, each packet is received or lost once at most, and the packets in flight are those sent
+        /// behind the highest number.
         #[test]
         fn every_packet_has_one_fate(
             reports in proptest::collection::vec((0..40_u16, proptest::collection::vec(any::<bool>(), 1..20)), 1..40),

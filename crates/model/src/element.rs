@@ -1,4 +1,4 @@
-//! Hops and what stands on them, in the order in which packets pass.
+//! Hops and their elements, in the order in which packets pass.
 
 use super::TcWords;
 use super::kind::{By, ElementKind, RuleKind, TunnelProtocol};
@@ -6,12 +6,12 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Dscp, Ecn, Rate, Span};
 
-/// One hop: what a packet passes on its way, and what the packets the other way pass.
+/// One hop: the elements that packets pass on their way, and those for the packets the other way.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Hop {
     /// Unique among the hops.
     pub name: String,
-    /// The stack whose versions of the disciplines stand here.
+    /// The stack that decides the versions of the disciplines here.
     pub stack: String,
     /// Who carries out its elements. Without it the engine chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether packets wait in it, in a queue whose statistics are recorded.
+    /// Whether packets wait in it, in a queue with recorded statistics.
     pub const fn holds_a_queue(&self) -> bool {
         matches!(self, Self::Queue(_) | Self::AggregatingLink(_) | Self::Wifi(_))
     }
@@ -151,7 +151,7 @@ pub struct Netem {
     /// in which packets pass them: the second is the child of the first, as the harness's `root-tree` builds it.
     pub chain: Vec<String>,
     /// Flows with a delay of their own. Each passes a chain of its own (with its own limits, as behind the
-    /// harness's `rttfair` classes), in which this delay stands in the place of the first netem's.
+    /// harness's `rttfair` classes), in which this delay replaces the first netem's.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub per_flow: Vec<FlowDelay>,
 }
@@ -196,10 +196,10 @@ pub enum Shaper {
     Htb {
         /// The class's rate.
         rate: Rate,
-        /// Its ceiling; the rate itself unless given.
+        /// Its ceiling (default: the rate itself).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ceil: Option<Rate>,
-        /// The bucket in bytes; as tc computes it unless given.
+        /// The bucket in bytes (default: as tc computes it).
         #[serde(default, skip_serializing_if = "Option::is_none")]
         burst: Option<u64>,
     },
@@ -274,8 +274,8 @@ pub enum Rule {
         /// To this.
         to: Dscp,
     },
-    /// Sets the ECN field, and the DSCP where given, of packets whose transport header and payload are longer
-    /// than a bound: the classifier bug of the video-call experiments.
+    /// Sets the ECN field, and the DSCP where given, of packets with a transport header and payload longer than a
+    /// bound: the classifier bug of the video-call experiments.
     ClassifyByLength {
         /// Bytes of transport header and payload; longer ones are rewritten.
         longer_than: u32,
@@ -328,7 +328,7 @@ pub struct Tunnel {
     /// Which kind.
     #[serde(flatten)]
     pub kind: TunnelKind,
-    /// Whose packets go in; the others pass beside it.
+    /// The packets that go in; the others pass by.
     pub select: Selector,
     /// Bytes that encapsulation adds to a packet, padding left out.
     pub overhead: u32,
@@ -372,7 +372,7 @@ impl TunnelKind {
 pub struct Middlebox {
     /// Its name and its options: `periodic_loss every 100`.
     pub words: String,
-    /// Which packets it meets; the others pass beside it.
+    /// The packets that it meets; the others pass by.
     pub select: Selector,
 }
 
@@ -419,7 +419,7 @@ pub struct AggregatingLink {
     pub limit: u32,
 }
 
-/// A link of a wireless LAN at 2.4 GHz (IEEE 802.11-2016, HT): if it stands on both sides of its hop, the two directions
+/// A link of a wireless LAN at 2.4 GHz (IEEE 802.11-2016, HT): if it is on both sides of its hop, the two directions
 /// share the channel, with each other and with neighbours.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Wifi {
@@ -440,7 +440,7 @@ pub struct Wifi {
     pub line: Rate,
     /// Packets that the device holds; later ones are dropped.
     pub limit: u32,
-    /// Others on the channel; none unless given.
+    /// Others on the channel (default: none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<Neighbours>,
 }

@@ -33,7 +33,7 @@ pub enum When {
     },
     /// When a number first passes a value: any on the simulator; a queue's or a TCP flow's `cwnd` on the live engine.
     State {
-        /// Whose number, and which.
+        /// The number.
         gauge: Gauge,
         /// Above or below.
         order: Order,
@@ -102,22 +102,22 @@ pub enum Order {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Action {
-    /// Changes a queue's shaper; what is queued stays (`tc class change`).
+    /// Changes a queue's shaper; packets in the queue stay (`tc class change`).
     Rate {
         /// The queue.
         element: String,
         /// The new rate.
         rate: Rate,
     },
-    /// Changes the options of a queue's discipline; what is queued stays (`tc qdisc change`).
+    /// Changes the options of a queue's discipline; packets in the queue stay (`tc qdisc change`).
     ChangeQdisc {
         /// The queue.
         element: String,
         /// The discipline in tc's words, of the same kind.
         qdisc: TcWords,
     },
-    /// Puts a new discipline, and a new shaper where given, in the place of the old; what was queued is lost
-    /// (`tc qdisc replace`).
+    /// Replaces the discipline by a new one, and the shaper, too, where a new one is given; packets in the queue are
+    /// lost (`tc qdisc replace`).
     ReplaceQdisc {
         /// The queue.
         element: String,
@@ -131,7 +131,7 @@ pub enum Action {
     Delay {
         /// The netem.
         element: String,
-        /// The flow whose own delay changes, if not the common one.
+        /// The flow with a delay of its own that changes, if not the common one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         flow: Option<String>,
         /// The new one-way delay.
@@ -149,7 +149,7 @@ pub enum Action {
         /// Which.
         element: String,
     },
-    /// Lets packets pass an element untouched. What a delay holds still comes out; what a queue holds is dropped, as
+    /// Lets packets pass an element untouched. Packets in a delay still come out; packets in a queue are dropped, as
     /// `tc qdisc del` does.
     Disable {
         /// Which.

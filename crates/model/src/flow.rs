@@ -28,11 +28,11 @@ pub struct Flow {
     pub dscp: Dscp,
     /// When it starts, before the stack's jitter is added.
     pub start: Start,
-    /// When it stops, at the latest; the end of the run unless given.
+    /// When it stops, at the latest (default: the end of the run).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop: Option<At>,
-    /// Whether the delays of its packets are recorded per flow; what
-    /// `sojourn_results::metrics::subjects` says unless given.
+    /// Whether the delays of its packets are recorded per flow (default: by the rule in
+    /// `sojourn_results::metrics::subjects`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delays: Option<bool>,
     /// What it sends.
@@ -107,7 +107,7 @@ pub enum Traffic {
     ShortFlows(ShortFlows),
     /// Adaptive video streaming over one connection.
     Streaming(Streaming),
-    /// A source that is on and off by turns.
+    /// A source that is alternately on and off.
     OnOff(OnOff),
     /// One QUIC connection between two real stacks.
     Quic(Quic),
@@ -179,29 +179,29 @@ pub struct Tcp {
     /// The codepoint of data packets where the congestion control's own choice is not wanted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codepoint: Option<Ecn>,
-    /// How many bytes there are to send; without end unless given.
+    /// The number of bytes to send (default: without end).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// The socket's maximum pacing rate (`SO_MAX_PACING_RATE`): a flow with one is paced, whatever its
     /// congestion control does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_pacing_rate: Option<Rate>,
-    /// The rate at which the application writes; as fast as it may unless given.
+    /// The rate at which the application writes (default: as fast as it may).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_rate: Option<Rate>,
-    /// The initial window in packets; the stack's unless given.
+    /// The initial window in packets (default: the stack's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<u32>,
     /// The receive window.
     pub receive_window: ReceiveWindow,
-    /// The sender's send buffer as `SO_SNDBUF` is told it, bytes: the kernel takes twice as much, with what a packet costs beside
-    /// its payload counted in. It grows with the window up to the stack's largest unless given.
+    /// The sender's send buffer, in bytes, as the argument of `SO_SNDBUF`: the kernel takes twice as much, and counts
+    /// each packet's overhead, too (default: grows with the window up to the stack's largest).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_buffer: Option<u64>,
     /// Whether groups of segments pass links and queues as one (segmentation offloads); they leave together in any
     /// case.
     pub offload: bool,
-    /// The sender's own queue in tc's words (`fq`); none unless given, as in the published rigs.
+    /// The sender's own queue in tc's words (`fq`; default: none, as in the published rigs).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_qdisc: Option<TcWords>,
     /// Whether the sender takes no notice of CE (its feedback is given, and ignored).
@@ -219,16 +219,16 @@ pub struct Tcp {
     /// Whether a window that is not filled grows by draft-ietf-ccwg-ratelimited-increase-10 instead of Linux's rule.
     #[serde(default, skip_serializing_if = "core::ops::Not::not")]
     pub rate_limited_increase: bool,
-    /// How a Prague's growth goes with the RTT; as its version has it unless given.
+    /// How a Prague's growth depends on the RTT (default: as in its version).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_scaling: Option<RttScaling>,
-    /// The target RTT of that; 25 ms unless given.
+    /// The target RTT of that (default: 25 ms).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_target: Option<Span>,
 }
 
 impl Tcp {
-    /// The name of the congestion control, and what stands behind it.
+    /// The name of the congestion control, and the options behind it.
     ///
     /// ```
     /// use sojourn_model::{EcnMode, Tcp};
@@ -239,7 +239,7 @@ impl Tcp {
     /// ```
     pub fn control(&self) -> (&str, &str) {
         let cc = self.cc.trim();
-        // A name with a colon is of something outside, such as a file, whose path may have spaces.
+        // A name with a colon is of something outside, such as a file, and its path may have spaces.
         match cc.split_once(char::is_whitespace) {
             Some((name, options)) if !name.contains(':') => (name, options.trim_start()),
             _ => (cc, ""),
@@ -343,7 +343,7 @@ pub enum ReceiveWindow {
     /// Grows as the stack's autotuning has it.
     #[default]
     Autotune,
-    /// So many bytes, from the first segment on.
+    /// This many bytes, from the first segment on.
     Fixed(u64),
 }
 
@@ -398,7 +398,7 @@ pub struct ShortFlows {
     pub tcp: Tcp,
     /// Mean time between arrivals. The first arrives when the flow starts.
     pub mean_interval: Span,
-    /// How many there are; until the flow stops unless given.
+    /// The number of connections (default: until the flow stops).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// The 5th percentile of the lengths in bytes.
@@ -422,9 +422,9 @@ pub struct Streaming {
     pub buffer: Span,
     /// What must be buffered before playing begins.
     pub start_at: Span,
-    /// What must be buffered before playing goes on after a stall.
+    /// The buffer that is needed before playing goes on after a stall.
     pub resume_at: Span,
-    /// How far behind the source a live stream plays; not live unless given.
+    /// How far behind the source a live stream plays (default: not live).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_delay: Option<Span>,
     /// The share of the estimated throughput that a level may take.
@@ -437,10 +437,10 @@ pub struct Streaming {
     pub request: u32,
 }
 
-/// A source that is on and off by turns.
+/// A source that is alternately on and off.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct OnOff {
-    /// What it sends while it is on.
+    /// The traffic that it sends while it is on.
     pub over: Pulse,
     /// The (mean) length of an on period. The first begins when the flow starts.
     pub on: Span,
@@ -481,16 +481,16 @@ pub struct Quic {
     pub crypto: QuicCrypto,
     /// Whether its hosts can set and read the ECN field. If so, the implementation decides what it sends.
     pub ecn: bool,
-    /// How many bytes there are to send, over all streams; without end unless given.
+    /// The number of bytes to send, over all streams (default: without end).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// How many streams share the connection.
     pub streams: u32,
-    /// The initial window in packets of 1200 bytes; the implementation's unless given.
+    /// The initial window in packets of 1200 bytes (default: the implementation's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub initial_window: Option<u32>,
-    /// After how many packets the receiver is asked to acknowledge (the extension for the frequency of
-    /// acknowledgements); not asked unless given.
+    /// After how many packets the receiver is asked to acknowledge, by the extension for the frequency of
+    /// acknowledgements (default: not asked).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ack_every: Option<u32>,
     /// For how long the receiver may hold an acknowledgement back, with `ack_every`.
@@ -498,14 +498,14 @@ pub struct Quic {
     pub ack_delay: Option<Span>,
     /// How many datagrams the implementation may hand to its host at once (generic segmentation offload).
     pub burst: u32,
-    /// The receive window of each stream in bytes; the implementation's unless given.
+    /// The receive window of each stream in bytes (default: the implementation's).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receive_window: Option<u64>,
     /// The most that is sent in a second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_pacing_rate: Option<Rate>,
-    /// The step of the timers of the programs at both ends: what waits for a time is called at the next whole step, counted
-    /// from when its program began. Exact unless given.
+    /// The step of the timers of the programs at both ends: a call that is due happens at the next whole step, counted
+    /// from the beginning of its program (default: exact).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_granularity: Option<Span>,
 }

@@ -6,7 +6,7 @@
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-/// Makes an enum, the list of its variants, and the word of each, which is what serde writes, too.
+/// Makes an enum, the list of its variants, and the word of each; serde writes the same word.
 macro_rules! kinds {
     ($($(#[$outer:meta])* $name:ident { $($(#[$inner:meta])* $variant:ident $word:literal,)* })*) => {$(
         $(#[$outer])*
@@ -125,7 +125,7 @@ kinds! {
         ShortFlows "short_flows",
         /// Adaptive video streaming.
         Streaming "streaming",
-        /// A source that is on and off by turns.
+        /// A source that is alternately on and off.
         OnOff "on_off",
         /// One QUIC connection.
         Quic "quic",

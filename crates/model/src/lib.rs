@@ -1,4 +1,4 @@
-//! One run, resolved: what an engine is given, what the results folder keeps, what can be run again.
+//! One run, resolved: engines take it, the results folder keeps it, and it can be run again.
 //!
 //! The experiment language has axes, defaults and sugar; this has none. Every name is
 //! resolved, every default written out, every time is counted from the stated [`Origin`].

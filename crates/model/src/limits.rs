@@ -1,8 +1,8 @@
 //! The ranges of settings, for the language's table of keys and for scenarios that are read back from a file.
 //!
-//! A stored scenario does not pass the language, and a program can build one without it. What an engine could not run to
-//! its end (an interval of zero, a table of a billion rows) is refused here for all of them. The bounds are texts, as an
-//! experiment would have them: errors and the reference show them as they stand here.
+//! A stored scenario does not pass the language, and a program can build one without it. Settings that no engine could
+//! run to the end (an interval of zero, a table of a billion rows) are refused here for all of them. The bounds are
+//! texts, as an experiment would have them: errors and the reference show the same texts.
 
 use sojourn_units::Span;
 
@@ -56,7 +56,7 @@ pub const SAMPLE_INTERVAL: Times = Times::from("1ms", "1000s");
 pub const INTERVAL: Times = Times::from("10us", "1000s");
 /// The payload of a datagram in bytes.
 pub const PAYLOAD: Counts = Counts { least: 1, most: 65_507 };
-/// How many streams share a QUIC connection: what the stacks allow a peer by default.
+/// How many streams share a QUIC connection: the number that the stacks allow a peer by default.
 pub const QUIC_STREAMS: Counts = Counts { least: 1, most: 100 };
 /// How many datagrams a QUIC stack hands over at once: the most that Linux takes (`UDP_MAX_SEGMENTS`).
 pub const QUIC_BURST: Counts = Counts { least: 1, most: 64 };

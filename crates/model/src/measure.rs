@@ -87,7 +87,7 @@ impl WindowBounds {
 /// What must hold of a run's results.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Check {
-    /// A name for reports; the expression itself unless given.
+    /// A name for reports (default: the expression itself).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The expression: `ratio(delivery_rate, prague, rival) >= 10`.

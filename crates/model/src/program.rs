@@ -25,7 +25,7 @@ pub struct Program {
     pub ready: Ready,
     /// The exit status of the client that is no failure.
     pub exit: u8,
-    /// How long the client may run; until the flow stops unless given.
+    /// How long the client may run (default: until the flow stops).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Span>,
     /// How much of the machine's CPU time the run may take while its clock goes one second on.

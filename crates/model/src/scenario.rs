@@ -45,13 +45,13 @@ pub struct Scenario {
     pub windows: Vec<Window>,
     /// What must hold of the results.
     pub checks: Vec<Check>,
-    /// When links can send whose rate is that of a trace.
+    /// The times at which links with the rate of a trace can send.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<DeliveryTrace>,
     /// The words of the links that shapers name by number: `slotted every 5ms open 1ms`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<String>,
-    /// The plugins whose words it may use.
+    /// The plugins that provide words for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<Plugin>,
 }
@@ -130,7 +130,7 @@ impl Scenario {
         self.hops.iter().flat_map(Hop::elements)
     }
 
-    /// The path of every element that holds a queue whose statistics are recorded ([`Kind::holds_a_queue`]), in path order.
+    /// The path of every element that holds a queue with recorded statistics ([`Kind::holds_a_queue`]), in path order.
     pub fn queues(&self) -> impl Iterator<Item = String> {
         self.elements().filter(|(_, e)| e.kind.holds_a_queue()).map(|(path, _)| path)
     }

@@ -1,7 +1,9 @@
-//! What stands at each queue while events change it, so that an event that could not be carried out is known before the run.
+//! The discipline of each queue while events change it, so that an event that could not be carried out is known before
+//! the run.
 //!
-//! Events at plain times are followed in their order. When one that waits for something comes is not known: what it puts in
-//! place may stand at any time, and its own change must fit one of those that stand at some time.
+//! Events at plain times are followed in their order. The time of an event that waits for something is unknown: its
+//! discipline may be in place at any time, and its own change must fit one of the disciplines that are in place at some
+//! time.
 
 use super::element::{Kind, Queue, Shaper};
 use super::event::{Action, When};
@@ -24,7 +26,7 @@ pub struct Impossible {
 /// nobody wrote included.
 pub type Nested<'a> = dyn Fn(&str, &str) -> Vec<String> + 'a;
 
-/// The discipline that tc's words name: what is known of them here.
+/// The discipline that tc's words name, as far as this crate can know it.
 fn outermost(words: &str, _stack: &str) -> Vec<String> {
     vec![words.split_whitespace().next().unwrap_or("").to_ascii_lowercase()]
 }
@@ -47,7 +49,7 @@ struct Standing {
 fn fixed(shaper: &Shaper) -> Option<&'static str> {
     match shaper {
         Shaper::Own { .. } => Some("which shapes itself"),
-        Shaper::Trace { .. } => Some("whose rate is its trace's"),
+        Shaper::Trace { .. } => Some("with the rate of its trace"),
         Shaper::Htb { .. } | Shaper::Line { .. } | Shaper::Link { .. } => None,
     }
 }
@@ -92,7 +94,7 @@ fn impossible(
     let (key, why, help) = match action {
         Action::ChangeQdisc { qdisc, .. } => {
             let with = written(qdisc, known.stack, known.nested);
-            // Names of children only where they are what differs.
+            // Names of children only where those differ.
             let differs = if at.names.first() == with.first() { at.names.len() } else { 1 };
             let there = &at.names[..differs.min(at.names.len())];
             let with = &with[..differs.min(with.len())];
@@ -119,8 +121,8 @@ fn impossible(
 }
 
 impl Scenario {
-    /// The first event that changes a discipline which does not stand there when it comes, or sets the rate of one that
-    /// shapes itself.
+    /// The first event that changes a discipline which is not there when it comes, or sets the rate of one that shapes
+    /// itself.
     pub fn impossible_change(&self, nested: &Nested<'_>) -> Option<Impossible> {
         self.impossible(nested, |_| true)
     }

@@ -2,7 +2,8 @@
 //! traces; Netravali et al., ATC 2015).
 //!
 //! A trace is a list of milliseconds. At each there is one chance to deliver 1504 bytes: an IP packet of 1500 and the four bytes
-//! of the tunnel's header that Mahimahi counts. Two equal lines are two chances. Behind the last line the trace begins anew, counted from it.
+//! of the tunnel's header that Mahimahi counts. Two equal lines are two chances. After the last line the trace starts
+//! over, counted from it.
 //!
 //! Invariants: there is a chance; times do not run back; the last is not zero, or the trace would never end.
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 
 /// What a chance delivers, bytes.
 pub const CHANCE: u32 = 1504;
-/// What Mahimahi counts of a packet beside its IP packet, bytes.
+/// Bytes that Mahimahi counts for a packet on top of its IP packet.
 pub const TUNNEL_HEADER: u32 = 4;
 /// The most chances of a trace: at 100 Mbit/s ten minutes.
 pub const MOST_CHANCES: usize = 5_000_000;
@@ -94,12 +95,12 @@ impl DeliveryTrace {
         &self.0
     }
 
-    /// After how many milliseconds it begins anew.
+    /// After how many milliseconds it starts over.
     pub fn period_ms(&self) -> u32 {
         self.0.last().copied().unwrap_or(1).max(1)
     }
 
-    /// How many chances there were after so many milliseconds, those of the last one included.
+    /// How many chances there were after `ms` milliseconds, those of the last one included.
     pub fn chances_until(&self, ms: u64) -> u64 {
         let period = u64::from(self.period_ms());
         let within = self.0.partition_point(|&chance| u64::from(chance) <= ms % period);

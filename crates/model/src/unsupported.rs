@@ -97,7 +97,7 @@ pub enum Place {
     Event(String),
     /// The phase of this name.
     Phase(String),
-    /// What was asked for beside the scenario.
+    /// A request outside the scenario.
     Command,
 }
 

@@ -67,7 +67,7 @@ pub enum Inconsistent {
         u32::from(*character)
     )]
     Control {
-        /// Whose words.
+        /// The owner of the words.
         what: String,
         /// Which.
         character: char,
@@ -154,7 +154,7 @@ impl Scenario {
         }
         time_in(|| "the run's duration".to_owned(), self.duration, limits::LENGTH)?;
         time_in(|| "the run's warmup".to_owned(), self.warmup, limits::WARMUP)?;
-        // A program may sample more often than a file; what that costs is foreseen in rows.
+        // A program may sample more often than a file; the estimate of rows includes that.
         let whole = Times { least: "1ns", ..limits::SAMPLE_INTERVAL };
         time_in(|| "the run's sample_interval".to_owned(), self.sample_interval, whole)?;
         for (what, words) in self.words() {
@@ -332,7 +332,7 @@ impl Scenario {
         }
     }
 
-    /// Every word that an engine hands to somebody else, such as `tc` and the kernel, and whose it is.
+    /// Every word that an engine hands to somebody else, such as `tc` and the kernel, each with its owner.
     fn words(&self) -> impl Iterator<Item = (String, &str)> {
         let stacks = std::iter::once(("the run's stack".to_owned(), self.stack.as_str()))
             .chain(self.hops.iter().map(|h| (format!("the stack of hop {}", h.name), &*h.stack)))

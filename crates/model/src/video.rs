@@ -1,5 +1,6 @@
-//! One direction of a video call: frames that leave as bursts, and audio beside them (docs/sources/video-call.md,
-//! docs/sources/applications.md#video-with-key-frames). The defaults of the two profiles are the statistics measured there.
+//! One direction of a video call: frames that leave as bursts, and audio (docs/sources/video-call.md,
+//! docs/sources/applications.md#video-with-key-frames). The defaults of the two profiles are the statistics measured
+//! there.
 
 use serde::{Deserialize, Serialize};
 use sojourn_units::{Ecn, Rate, Span};
@@ -15,7 +16,7 @@ pub struct Video {
     pub packet_payload: u32,
     /// The rate at which a frame's packets leave.
     pub burst_rate: Rate,
-    /// A frame of `key_frame_factor` times its drawn size each so often, and at the start; none unless given.
+    /// The interval of frames of `key_frame_factor` times their drawn size, with one at the start (default: none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_frame_every: Option<Span>,
     /// How much larger such a frame is. The following frames are smaller, so that the mean is kept.
@@ -26,7 +27,7 @@ pub struct Video {
     pub audio_payload: u32,
     /// The codepoint of every packet.
     pub ecn: Ecn,
-    /// Whether and how it adapts its rate; it does not unless given.
+    /// Whether and how it adapts its rate (default: it does not).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptation: Option<Adaptation>,
 }
@@ -93,7 +94,7 @@ impl FrameSize {
 pub enum Profile {
     /// A large frame and soon after it a small one, seven times a second; about 1.7 Mbit/s.
     CallDown,
-    /// A frame each 53 or 63 ms, large and small by turns; about 0.8 Mbit/s.
+    /// A frame each 53 or 63 ms, alternately large and small; about 0.8 Mbit/s.
     CallUp,
 }
 

@@ -10,8 +10,8 @@
 //! The tricks. A run of few ports has few slots: whenever one changes its mind, those of its group are compared with each
 //! other in pairs, and then the groups. With many slots, as flows have, that is a tournament tree which stays. Its leaves are the
 //! slots, and each inner node has the earlier of its two children (the left one on a tie), so that the next slot is at
-//! the root and a change is handed up one level after another. A time and its slot are one number, whose order is theirs:
-//! who wins is no branch, which for pacing timers no processor could predict.
+//! the root and a change is handed up one level after another. A time and its slot are one number with the same order:
+//! so the comparison needs no branch, which for pacing timers no processor could predict.
 
 use sojourn_units::Time;
 
@@ -31,11 +31,11 @@ pub struct Agenda {
     nodes: Vec<u128>,
 }
 
-/// Up to so many slots are compared in pairs.
+/// Up to this number of slots are compared in pairs.
 const FEW: usize = 16;
 /// Slots that are compared among themselves.
 const GROUP: usize = 4;
-/// What is later than 36 years is all the same to them: no run is that long.
+/// All times later than 36 years are alike to them: no run is that long.
 const LATEST: u64 = u64::MAX / FEW as u64;
 const SLOT_BITS: u32 = 64;
 
@@ -52,7 +52,7 @@ fn short_key(at: Time, slot: usize) -> u64 {
 }
 
 impl Agenda {
-    /// So many slots, all asleep.
+    /// An agenda of `slots` slots, all asleep.
     pub fn new(slots: usize) -> Self {
         let mut nodes = Vec::new();
         if slots > FEW {

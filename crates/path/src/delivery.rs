@@ -1,10 +1,11 @@
-//! A link that sends when its trace has a chance: Mahimahi's `mm-link`, whose traces are recordings of cellular networks.
+//! A link that sends when its trace has a chance: Mahimahi's `mm-link`, with recordings of cellular networks as traces.
 //!
-//! At each chance the link takes what waits, packet after packet, until 1504 bytes are used; a packet that does not fit
-//! goes on with the next chance, and has left when its last byte has. What a chance has left when nobody waits is lost, as is a
-//! chance that finds nobody. A packet counts by its IP packet and four bytes (`link_queue.cc` of Mahimahi).
+//! At each chance the link takes waiting packets, one after the other, until 1504 bytes are used; a packet that does
+//! not fit goes on with the next chance, and has left when its last byte has. The rest of a chance is lost when no
+//! packet waits, and so is a chance without any packet. A packet counts by its IP packet and four bytes
+//! (`link_queue.cc` of Mahimahi).
 //!
-//! Invariant: whoever has something waiting is called at each chance; so a chance that lies behind found nobody.
+//! Invariant: a link with waiting packets is called at each chance; so a past chance found no packet.
 
 use crate::Sojourn;
 use sojourn_model::{CHANCE, DeliveryTrace, TUNNEL_HEADER};
@@ -17,12 +18,12 @@ const ETHERNET: u32 = 14;
 #[derive(Clone, Debug)]
 pub struct Delivery<P> {
     trace: DeliveryTrace,
-    /// The next chance: its place in the trace, and how often the trace has begun anew.
+    /// The next chance: its place in the trace, and how often the trace has started over.
     place: usize,
     rounds: u64,
-    /// Bytes that the chances of this moment have left.
+    /// Bytes left of the chances of one moment.
     left: u64,
-    /// Of which moment.
+    /// That moment.
     moment: Time,
     /// The packet on the link, how it waited, and how many of its bytes are still to be sent.
     sending: Option<(P, Sojourn, u64)>,
@@ -41,7 +42,7 @@ impl<P> Delivery<P> {
         Time::from_millis(before.saturating_add(within.into()))
     }
 
-    /// Takes all chances until now: those before it found nobody.
+    /// Takes all chances until now: those before it found no packet.
     fn take_chances(&mut self, now: Time) {
         if self.moment < now {
             (self.moment, self.left) = (now, 0);
@@ -67,14 +68,14 @@ impl<P> Delivery<P> {
         self.sending.is_none() && self.left > 0
     }
 
-    /// Takes a packet of so many bytes, as queues count them.
+    /// Takes a packet of `wire_len` bytes, as queues count them.
     pub fn take(&mut self, packet: P, sojourn: Sojourn, wire_len: u32) {
         debug_assert!(self.sending.is_none(), "one packet at a time");
         let bytes = wire_len.saturating_sub(ETHERNET) + TUNNEL_HEADER;
         self.sending = Some((packet, sojourn, bytes.into()));
     }
 
-    /// The packet whose last byte leaves now.
+    /// The packet that has its last byte leave now.
     pub fn leave(&mut self, now: Time) -> Option<(P, Sojourn)> {
         self.take_chances(now);
         let (.., to_send) = self.sending.as_mut()?;
@@ -136,7 +137,8 @@ mod tests {
         left
     }
 
-    /// A full packet takes one chance; two chances in one millisecond send two; behind the last one the trace begins anew.
+    /// A full packet takes one chance; two chances in one millisecond send two; after the last one the trace starts
+    /// over.
     #[test]
     fn full_packets_take_a_chance_each() {
         let left = departures(&[1, 3, 3, 10], &[1514; 7], 5);
@@ -155,7 +157,7 @@ mod tests {
         assert!(left[26..].iter().all(|(at, _)| *at == 9));
     }
 
-    /// A chance that finds nobody is gone, and so is what one has left when nobody waits.
+    /// A chance without a packet is gone, and so is the rest of one when no packet waits.
     #[test]
     fn nothing_is_saved_for_later() {
         let mut link = delivery(&[1, 2, 3]);

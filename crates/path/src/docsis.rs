@@ -16,8 +16,8 @@
 //! Approximations, as there: contention always succeeds; segment headers take no bytes; other modems are a random part of the channel
 //! (`free`, `vary`). One service flow: `pgs` grants serve any packet, so put `dualpi2` in front for Low Latency DOCSIS.
 //!
-//! Invariants: order of arrival; a byte is sent in one grant; what the CMTS owes plus what is on its way to it is what the modem counts
-//! as outstanding.
+//! Invariants: packets keep their order; a byte leaves in one grant; the modem's outstanding bytes are the requests on their way, the bytes
+//! that the CMTS owes, and announced grants that answer requests.
 
 use crate::link::{Fate, Link, NamedLink};
 use core::iter::successors;
@@ -28,14 +28,14 @@ use std::collections::VecDeque;
 
 /// An OFDMA frame: six symbols of 20 µs with cyclic prefixes of 2.5 µs.
 const FRAME: u64 = 135_000;
-/// Minislots of a frame, and the bytes of each: 1880 subcarriers in groups of eight, 10 bits each, of which a fifth is redundancy.
+/// Minislots of a frame, and the bytes of each: 1880 subcarriers in groups of eight, 10 bits each, a fifth of them redundancy.
 const SLOTS: u64 = 235;
 const SLOT_BYTES: u64 = 48;
 /// A downstream symbol: 20 µs and a cyclic prefix of 2.5 µs.
 const DOWN_SYMBOL: u64 = 22_500;
 /// The downstream interleaver has a depth of three.
 const INTERLEAVER: u64 = 2 * DOWN_SYMBOL;
-/// What the CMTS takes for a MAP, and the modem.
+/// How long the CMTS and the modem process a MAP.
 const CMTS_MAP: u64 = 200_000;
 const MODEM_MAP: u64 = 600_000 + FRAME * 7 / 6;
 /// Frames in which the modem prepares a transmission, and in which the CMTS decodes it.
@@ -218,7 +218,7 @@ pub struct Docsis {
     requests: VecDeque<(u64, u64)>,
     owed: u64,
     tokens: i128,
-    /// The modem: what is announced, the grant in use, bytes requested and not granted, bytes left of a packet that is cut.
+    /// The modem: announced turns, the grant in use, bytes requested and not granted, bytes left of a packet that is cut.
     turns: VecDeque<Turn>,
     open: Option<Grant>,
     outstanding: u64,
@@ -268,13 +268,13 @@ impl Docsis {
         (interval * self.interval).saturating_sub(self.lead())
     }
 
-    fn bucket(&self, rate: Rate, span: u64) -> i128 {
+    fn bucket(rate: Rate, span: u64) -> i128 {
         let bits = u128::from(rate.bits_per_sec()) * u128::from(span) * INFLATED.0 / INFLATED.1;
         (bits / 8_000) as i128
     }
 
     fn most_tokens(&self) -> i128 {
-        self.bucket(self.rate, self.options.burst.as_nanos())
+        Self::bucket(self.rate, self.options.burst.as_nanos())
     }
 
     /// Makes all MAPs up to a time.
@@ -297,7 +297,7 @@ impl Docsis {
 
     /// Fills the bucket for a number of intervals.
     fn fill(&mut self, intervals: u64) {
-        let more = self.bucket(self.rate, self.interval) * i128::from(intervals);
+        let more = Self::bucket(self.rate, self.interval) * i128::from(intervals);
         self.tokens = (self.tokens + more).min(self.most_tokens());
     }
 
@@ -311,8 +311,9 @@ impl Docsis {
         let mut grants = self.proactive(begin);
         let proactive: u64 = grants.iter().map(|grant| grant.bytes).sum();
         let all = self.interval / FRAME * SLOTS;
-        let peak = self.options.peak.unwrap_or(Rate::from_bits_per_sec(self.rate.bits_per_sec() * 2));
-        let tokens = self.tokens.min(self.bucket(peak, self.interval)).max(0) / TOKEN;
+        let peak =
+            self.options.peak.unwrap_or(Rate::from_bits_per_sec(self.rate.bits_per_sec() * 2));
+        let tokens = self.tokens.min(Self::bucket(peak, self.interval)).max(0) / TOKEN;
         let slots = self.owed.min(tokens as u64).div_ceil(SLOT_BYTES).min(self.free(all));
         let extra = (slots * SLOT_BYTES).saturating_sub(proactive);
         if let Some(first) = grants.first_mut() {
@@ -363,11 +364,12 @@ impl Docsis {
         let Some(free) = self.options.free else { return all };
         let mean = free.bytes_in(Span::from_nanos(self.interval)) / SLOT_BYTES;
         let spread = mean * self.options.vary / 1000;
-        let drawn = if spread == 0 { mean } else { mean - spread + self.random.below(2 * spread + 1) };
+        let drawn =
+            if spread == 0 { mean } else { mean - spread + self.random.below(2 * spread + 1) };
         drawn.min(all)
     }
 
-    /// Acts on what is announced up to a time. `backlog` counts bytes with headers that wait at that time.
+    /// Acts on announced turns up to a time. `backlog` counts bytes with headers that wait at that time.
     fn act(&mut self, now: u64, backlog: u64) {
         while let Some(turn) = self.turns.front().copied().filter(|turn| turn.at() <= now) {
             self.turns.pop_front();
@@ -454,65 +456,12 @@ impl Link for Docsis {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::Modem;
 
     const US: u64 = 1_000;
 
     fn link(words: &str, rate: u64) -> Docsis {
-        let mut tokens = sojourn_qdisc::TcTokens::new(words);
-        assert!(tokens.keyword("docsis"));
-        let options = <Docsis as NamedLink>::options(&mut tokens).unwrap();
-        Docsis::new(options, Rate::from_mbit(rate), Random::named(0, "docsis"))
-    }
-
-    /// A queue of packets of 1500 bytes in front of a link, as the port drives it.
-    struct Modem {
-        link: Docsis,
-        now: u64,
-        waiting: u32,
-        cut: bool,
-        /// When each packet was taken and arrived, ns.
-        sent: Vec<(u64, u64)>,
-    }
-
-    impl Modem {
-        fn new(link: Docsis) -> Self {
-            Self { link, now: 0, waiting: 0, cut: false, sent: Vec::new() }
-        }
-
-        fn backlog(&self) -> Backlog {
-            Backlog { packets: self.waiting, bytes: u64::from(self.waiting) * 1500 }
-        }
-
-        /// Serves the queue up to a time.
-        fn until(&mut self, end: u64) {
-            while self.waiting > 0 || self.cut {
-                let at = self.link.ready(Time::from_nanos(self.now), self.backlog()).as_nanos();
-                if at > self.now {
-                    if at > end {
-                        break;
-                    }
-                    self.now = at;
-                    continue;
-                }
-                let fate = if self.cut {
-                    self.link.resume(Time::from_nanos(self.now))
-                } else {
-                    self.waiting -= 1;
-                    self.sent.push((self.now, 0));
-                    self.link.take(Time::from_nanos(self.now), 1500, self.backlog())
-                };
-                self.cut = matches!(fate, Fate::Cut);
-                if let Fate::Arrives(at) = fate {
-                    self.sent.last_mut().unwrap().1 = at.as_nanos();
-                }
-            }
-            self.now = end;
-        }
-
-        fn arrive(&mut self, at: u64, packets: u32) {
-            self.until(at);
-            self.waiting += packets;
-        }
+        crate::testing::link(words, Rate::from_mbit(rate))
     }
 
     #[test]
@@ -599,7 +548,8 @@ mod tests {
 
     #[test]
     fn other_modems_take_what_is_not_free() {
-        for (words, mbit) in [("docsis free 10mbit", 10.0), ("docsis free 10mbit vary 100%", 10.0)] {
+        for (words, mbit) in [("docsis free 10mbit", 10.0), ("docsis free 10mbit vary 100%", 10.0)]
+        {
             let mut modem = Modem::new(link(words, 20));
             modem.arrive(50_000 * US, 60_000);
             modem.until(10_050_000 * US);
@@ -611,7 +561,12 @@ mod tests {
     #[test]
     fn what_is_outstanding_is_on_its_way_owed_or_granted() {
         let mut random = Random::named(7, "arrivals");
-        for words in ["docsis", "docsis map 135us", "docsis pgs 2mbit ggi 270us", "docsis free 5mbit vary 50%"] {
+        for words in [
+            "docsis",
+            "docsis map 135us",
+            "docsis pgs 2mbit ggi 270us",
+            "docsis free 5mbit vary 50%",
+        ] {
             let mut modem = Modem::new(link(words, 10));
             let mut at = 0;
             for _ in 0..3_000 {

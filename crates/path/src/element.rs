@@ -1,21 +1,22 @@
-//! A path element that holds no packets, as whoever writes one sees it.
+//! A path element that holds no packets: the interface for its author.
 //!
 //! Packets pass it at no event of its own, while they go from one port to the next. It may change their headers, mark them,
-//! or have them dropped; it holds none, and it delays none: what does so is a port with a queue discipline.
+//! or have them dropped; it holds none, and it delays none: a port with a queue discipline does that.
 //!
-//! An element has options as a discipline has them, a table of them beside its code ([`Settings`]): parser, messages, lists
-//! and pages read that table. An experiment names it: `middlebox = { words = "periodic_loss every 100" }`. It comes in by
-//! [`Elements::add`](crate::Elements::add), in this crate by its `mod` line and an entry of `middleboxes!` (`lib.rs`).
+//! An element has options as a discipline has them, a table of them next to its code ([`Settings`]): parser, messages,
+//! lists and pages read that table. An experiment names it: `middlebox = { words = "periodic_loss every 100" }`. It
+//! comes in by [`Elements::add`](crate::Elements::add), in this crate by its `mod` line and an entry of `middleboxes!`
+//! (`lib.rs`).
 //!
-//! Invariants: an element draws from the stream that it is handed and from nothing else; what it says of a packet, the
-//! middlebox around it counts.
+//! Invariants: an element draws from the stream that it is handed and from nothing else; the middlebox around it counts
+//! its verdicts.
 
 use crate::PathPacket;
 use core::fmt::Debug;
 use sojourn_qdisc::{QdiscQuirks, Reason, Settings, TcError, TcTokens};
 use sojourn_units::{Random, Rate, Time};
 
-/// What becomes of a packet that passes.
+/// The decision about a packet that passes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// It goes on.
@@ -28,7 +29,7 @@ pub enum Verdict {
 
 /// What packets pass without being held.
 pub trait PathElement: Debug + Send {
-    /// A packet passes at `now`. What is drawn is drawn from `random`, which is the element's own stream.
+    /// A packet passes at `now`. `random` is the element's own stream for all its draws.
     fn pass(&mut self, now: Time, packet: &mut dyn PathPacket, random: &mut Random) -> Verdict;
 
     /// Sets the rate that it lets pass, for an event that sets one; false if it has none.

@@ -5,8 +5,8 @@
 //! token bucket for each flow, and a packet that finds it empty loses its DSCP. It is not the queuing score of RFC 9957 (DOCSIS
 //! queue protection), which looks at the delay that a flow has caused in the queue, and lets a flow send what nobody waits for.
 //!
-//! It stands before what classifies by the DSCP. Buckets begin full; a flow's packets that are put into the default queue may
-//! arrive behind later ones, as with any protection that decides packet by packet.
+//! It belongs before the element that classifies by the DSCP. Buckets begin full; a flow's packets that are put into
+//! the default queue may arrive behind later ones, as with any protection that decides packet by packet.
 
 use crate::PathPacket;
 use crate::element::{NamedElement, PathElement, Verdict};
@@ -64,7 +64,7 @@ impl Settings for Options {
 /// Billionths of a bit in a byte: a nanosecond brings exactly the rate of them.
 const BYTE: u128 = 8 * 1_000_000_000;
 
-/// What a flow has left, and since when.
+/// The tokens that a flow has left, and since when.
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     tokens: u128,

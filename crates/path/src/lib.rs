@@ -32,6 +32,7 @@ macro_rules! links {
     ($take:ident) => {
         $take! {
             docsis: Docsis;
+            lte: Lte;
             slotted: Slotted;
         }
     };
@@ -44,6 +45,7 @@ mod elements;
 pub mod flow_limit;
 pub mod handover;
 pub mod link;
+pub mod lte;
 mod middlebox;
 mod packet;
 pub mod periodic_loss;

@@ -15,7 +15,7 @@ use sojourn_qdisc::{Backlog, Dequeued, Packet, QdiscQuirks, Reason, Settings, Tc
 use sojourn_units::{Random, Rate, Time};
 use std::collections::VecDeque;
 
-/// What becomes of a packet that the link has taken.
+/// The fate of a packet that the link has taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fate {
     /// It is at the other end at this time, or when the packet before it is, whichever is later.
@@ -152,7 +152,14 @@ impl<P: Packet> OnLink<P> {
     }
 
     /// Puts a packet where the link says.
-    fn put(&mut self, now: Time, packet: P, sojourn: Sojourn, fate: Fate, queue: &mut impl Queue<P>) {
+    fn put(
+        &mut self,
+        now: Time,
+        packet: P,
+        sojourn: Sojourn,
+        fate: Fate,
+        queue: &mut impl Queue<P>,
+    ) {
         match fate {
             Fate::Arrives(at) => {
                 let at = at.max(self.on_way.back().map_or(now, |last| last.0));
@@ -168,7 +175,10 @@ impl<P: Packet> OnLink<P> {
     }
 
     pub(crate) fn held(&self) -> impl Iterator<Item = &P> {
-        self.on_way.iter().map(|(.., packet)| packet).chain(self.cut.iter().map(|(_, packet)| packet))
+        self.on_way
+            .iter()
+            .map(|(.., packet)| packet)
+            .chain(self.cut.iter().map(|(_, packet)| packet))
     }
 
     pub(crate) fn into_held(self) -> impl Iterator<Item = P> {

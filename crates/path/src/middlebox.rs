@@ -4,7 +4,7 @@
 //! everything pass untouched.
 //!
 //! Those that the model has types for are variants of one enum, made by a macro from the list in `lib.rs`; one that words name
-//! stands behind a pointer ([`PathElement`]).
+//! is behind a pointer ([`PathElement`]).
 
 use crate::element::{PathElement, Verdict};
 use crate::setup::{FromElement, Setup, Typed};

@@ -40,7 +40,7 @@ pub struct Sojourn {
     pub class: Option<&'static Class>,
 }
 
-/// A packet that remembers when it entered the port it is in, and whose it is.
+/// A packet that remembers its flow, and when it entered its present port.
 pub trait PathPacket: Packet {
     /// When it entered.
     fn entered(&self) -> Time;
@@ -52,7 +52,7 @@ pub trait PathPacket: Packet {
     fn is_syn(&self) -> bool;
     /// Clears every ECN flag of its TCP header (ECE and CWR). Nothing where there is none to be seen.
     fn strip_tcp_ecn(&mut self);
-    /// What it is on its socket's account with while its host's NIC has it, if anything.
+    /// Its charge on its socket's account while its host's NIC has it, if any.
     fn charge(&self) -> Option<SkbCharge>;
     /// The outermost header of a tunnel that it is in.
     fn outer(&self) -> Option<Outer>;

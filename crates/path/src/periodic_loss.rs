@@ -1,12 +1,12 @@
-//! Loss, or marks, of one packet in every so many: the loss of models and tests, not of any link.
+//! Periodic loss, or marks: the loss of models and tests, not of any link.
 //!
 //! Mathis, Semke, Mahdavi and Ott, "The macroscopic behavior of the TCP congestion avoidance algorithm" (Computer
 //! Communication Review 27(3), 1997), derive the window of a sender by just this loss: it delivers `every` packets between two
 //! losses. A run with it compares a congestion control with its own response function, without a queue and without chance.
 //!
-//! Counted are the packets that pass it in the whole: of every flow that it is for, both directions if it stands in both.
-//! SYN and SYN/ACK segments are neither counted nor lost unless `syn` is given, since one lost at the beginning costs a second
-//! and says nothing of the response function; nor is what is shorter than `least`.
+//! The counter includes all packets that pass it: of every flow that it is for, and of both directions if it is in
+//! both. SYN and SYN/ACK segments are neither counted nor lost unless `syn` is given, since one lost at the beginning
+//! costs a second and says nothing of the response function; nor are packets shorter than `least`.
 
 use crate::PathPacket;
 use crate::element::{NamedElement, PathElement, Verdict};
@@ -26,7 +26,7 @@ const NTH: &[ValueSpec] = &[ValueSpec {
 /// Its table.
 pub const INFO: Discipline = Discipline {
     name: "periodic_loss",
-    summary: "drops, or marks, one packet in every so many",
+    summary: "drops, or marks, every n-th packet",
     source: "Mathis et al., The macroscopic behavior of the TCP congestion avoidance algorithm (CCR 27(3), 1997)",
     options: options_of!(Options),
     examples: &["periodic_loss every 100", "periodic_loss every 1 least 1000b mark"],
@@ -50,7 +50,7 @@ impl Settings for Options {
             name: "every",
             values: NTH,
             preset: DefaultValue::Required,
-            doc: "of so many packets one is lost",
+            doc: "every PACKETS-th packet is lost",
             tried: &["every 2", "every 100"],
             ..OptionSpec::BASE
         }
@@ -72,7 +72,7 @@ impl Settings for Options {
                 optional: false,
             }],
             preset: DefaultValue::Is("0b"),
-            doc: "packets whose transport header and payload are shorter pass uncounted",
+            doc: "packets with a shorter transport header and payload pass uncounted",
             tried: &["least 100b"],
             ..OptionSpec::BASE
         }
@@ -80,7 +80,7 @@ impl Settings for Options {
         OptionSpec {
             name: "mark",
             preset: DefaultValue::Unset("dropped"),
-            doc: "set CE on what is ECN-capable instead of dropping it",
+            doc: "set CE on ECN-capable packets instead of dropping them",
             tried: &["mark"],
             ..OptionSpec::BASE
         }
@@ -105,7 +105,7 @@ impl Settings for Options {
 #[derive(Clone, Debug)]
 pub struct PeriodicLoss {
     options: Options,
-    /// So many more pass before the next that is lost.
+    /// This many more pass before the next that is lost.
     left: u32,
 }
 
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(fates("periodic_loss every 2 least 100b", mixed()), "...x");
     }
 
-    /// What is CE already stays so, and what cannot be marked is lost.
+    /// Packets with CE stay so, and packets that cannot be marked are lost.
     #[test]
     fn marks_what_can_be_marked() {
         let packets = [Ecn::Ect0, Ecn::Ect1, Ecn::NotEct, Ecn::Ce]

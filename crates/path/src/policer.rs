@@ -1,10 +1,10 @@
-//! A token bucket without a queue: what exceeds a rate is dropped or marked at once.
+//! A token bucket without a queue: packets above a rate are dropped or marked at once.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/act_police.c` with `rate` and `burst` alone. The bucket starts full; a
 //! packet conforms if the bucket holds its bytes and then takes them out; one that does not takes none.
 //!
-//! The trick: tokens are counted in billionths of a bit, of which a nanosecond brings exactly `rate`, so that
-//! nothing is rounded. Lengths are those that queues count.
+//! The trick: tokens are counted in billionths of a bit: a nanosecond brings exactly `rate` of them, so that nothing is
+//! rounded. Lengths are those that queues count.
 
 use crate::PathPacket;
 use crate::element::Verdict;

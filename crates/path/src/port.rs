@@ -2,7 +2,8 @@
 //!
 //! Six kinds of device: one that takes no time (a veth of the published testbeds: whatever the discipline lets
 //! go has gone), a line that holds a packet for as long as its bits take, a link that sends when its trace has a chance, a radio
-//! link that sends bursts, and an end of a wireless LAN, whose channel is handed in when the port is polled, since others send there too.
+//! link that sends bursts, and an end of a wireless LAN; a call to poll it has the channel as an argument, since others
+//! send there too.
 
 use crate::delivery::Delivery;
 use crate::link::{OnLink, Queue};
@@ -100,7 +101,7 @@ impl<P: PathPacket> Port<P> {
         self.is_wireless() || matches!(self.device, Device::Link(_))
     }
 
-    /// From now on it is a device of the host that sends: what it is done with goes back to the sockets
+    /// From now on it is a device of the host that sends: completed packets go back to the sockets
     /// ([`Port::take_completion`]).
     pub fn report_completions(&mut self) {
         self.stats.report_completions();
@@ -126,7 +127,7 @@ impl<P: PathPacket> Port<P> {
     }
 
     /// Takes a packet that will come at `at`, or when the last one admitted so has come, whichever is later. For
-    /// packets straight from a host, whose jitter must not change their order.
+    /// packets straight from a host, since its jitter must not change their order.
     #[inline]
     pub fn admit(&mut self, at: Time, packet: P) {
         self.admitted = self.admitted.max(at);
@@ -170,7 +171,7 @@ impl<P: PathPacket> Port<P> {
                     Dequeued::Empty => Poll::Later(Time::NEVER),
                 }
             }
-            // Together, so that there are few enough to be told apart by comparisons and not by a jump through a table.
+            // Together, so that comparisons suffice for the few cases, without a jump table.
             Device::Trace(_) | Device::Link(_) | Device::Radio(_) | Device::Wifi(..) => {
                 self.poll_wireless(now, air)
             }
@@ -334,8 +335,8 @@ impl<P: PathPacket> Port<P> {
         held
     }
 
-    /// That nothing is lost and nothing made: what entered has left, was dropped, or is held, in packets and in bytes. Where
-    /// assertions are off it is not looked at.
+    /// That nothing is lost and nothing made: every packet that entered has left, was dropped, or is held, in packets
+    /// and in bytes. Where assertions are off it is not looked at.
     #[inline]
     pub fn check_books(&self) {
         #[cfg(debug_assertions)]
@@ -351,7 +352,7 @@ impl<P: PathPacket> Port<P> {
         &self.discipline
     }
 
-    /// Sets the rate of the shaper or the device; what is queued stays. False when there is none to set. A radio
+    /// Sets the rate of the shaper or the device; packets in the queue stay. False when there is none to set. A radio
     /// link's rate no longer wanders.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
         match &mut self.device {
@@ -434,7 +435,7 @@ impl<P: PathPacket> Port<P> {
     }
 
     /// Replaces shaper, device and discipline together: the old one drops its packets. A packet on the line goes on
-    /// if there still is a line; else it is cut off, as is what is on the air. Counts and random stream stay.
+    /// if there still is a line; else it is cut off, as are packets on the air. Counts and random stream stay.
     pub fn replace_all(&mut self, now: Time, with: Self) {
         let Self { discipline, shaped, device, .. } = with;
         self.shaped = shaped;

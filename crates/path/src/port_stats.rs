@@ -39,7 +39,7 @@ impl Sojourns {
         self.max = self.max.max(sojourn);
     }
 
-    /// What has gathered, and begins anew.
+    /// Returns the values so far, and starts over.
     pub fn take(&mut self) -> Self {
         core::mem::take(self)
     }
@@ -79,7 +79,7 @@ pub struct PortStats {
     books: Books,
 }
 
-/// Bytes, where assertions are on: what packets are counted by in release builds is checked by their lengths there.
+/// Bytes, where assertions are on: the counts of packets in release builds are checked by their lengths there.
 #[cfg(debug_assertions)]
 #[derive(Clone, Copy, Default, Debug)]
 struct Books {
@@ -180,7 +180,7 @@ impl PortStats {
         }
     }
 
-    /// A packet of so many bytes was taken.
+    /// Counts a packet of `bytes` bytes that enters.
     #[inline(always)]
     pub(crate) fn count_entered(&mut self, bytes: u32) {
         self.entered += 1;

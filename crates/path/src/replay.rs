@@ -18,12 +18,12 @@ pub struct ReplayWindow {
 }
 
 impl ReplayWindow {
-    /// ESP's window of so many packets, the highest among them; 0 for no check.
+    /// ESP's window of `packets` packets, the highest among them; 0 for no check.
     pub fn esp(packets: u32) -> Self {
         Self::reaching(u64::from(packets).checked_sub(1))
     }
 
-    /// WireGuard's with a bitmap of so many bits (8192; 2048 before May 2020); 0 for no check.
+    /// WireGuard's with a bitmap of `bits` bits (8192; 2048 before May 2020); 0 for no check.
     pub fn wireguard(bits: u32) -> Self {
         let reach = (bits > 0).then(|| u64::from(bits.saturating_sub(64)));
         Self::reaching(reach)
@@ -50,7 +50,7 @@ impl ReplayWindow {
                 }
             }
             Some(highest) => {
-                // What leaves the window makes room for what has not been seen.
+                // Numbers that leave the window make room for unseen ones.
                 if number - highest > reach {
                     self.seen.fill(false);
                 } else {

@@ -10,7 +10,7 @@ pub enum Selection {
     All,
     /// Those that carry this DSCP here; inside a tunnel it is the outer header's.
     Dscp(Dscp),
-    /// Those of the flows whose place holds `true`, both directions of each, tunnel or not.
+    /// Those of the flows with `true` at their place, both directions of each, tunnel or not.
     Flows(Vec<bool>),
 }
 

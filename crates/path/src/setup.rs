@@ -1,4 +1,4 @@
-//! What the middleboxes are made from that the model has types for.
+//! The input for the middleboxes that the model has types for.
 
 use crate::element::Verdict;
 use crate::{PathPacket, Selection};
@@ -12,7 +12,7 @@ pub(crate) struct Setup<'a> {
     pub(crate) kind: &'a Kind,
     /// Its name.
     pub(crate) name: &'a str,
-    /// The side of the hop that it stands on.
+    /// Its side of the hop.
     pub(crate) side: Side,
     /// The scenario.
     pub(crate) scenario: &'a Scenario,
@@ -65,7 +65,7 @@ impl Setup<'_> {
         selection(self.scenario, selector)
     }
 
-    /// The near end of a tunnel whose far end stands here.
+    /// The near end of a tunnel that has its far end here.
     pub(crate) fn near_end(&self, tunnel: &str) -> Option<&Tunnel> {
         self.scenario.hops.iter().flat_map(|h| h.side(self.side)).find_map(|e| match &e.kind {
             Kind::Encapsulate(found) if e.name == tunnel => Some(found),

@@ -1,8 +1,9 @@
-//! A packet for this crate's tests.
+//! A packet and a queue for this crate's tests.
 
+use crate::link::{Fate, Link, NamedLink};
 use crate::{Outer, PathPacket, SkbCharge};
-use sojourn_qdisc::Packet;
-use sojourn_units::{Dscp, Ecn, Time};
+use sojourn_qdisc::{Backlog, Packet, Settings, TcTokens};
+use sojourn_units::{Dscp, Ecn, Random, Rate, Time};
 
 /// Fields to look at.
 #[derive(Clone, PartialEq, Debug)]
@@ -119,5 +120,66 @@ impl PathPacket for Walker {
         (self.ecn, self.dscp) = (ecn, dscp);
         self.wire_len -= outer.growth;
         true
+    }
+}
+
+/// A link by its words.
+pub(crate) fn link<L: NamedLink>(words: &str, rate: Rate) -> L {
+    let mut tokens = TcTokens::new(words);
+    let name = <L::Options as Settings>::INFO.name;
+    assert!(tokens.keyword(name), "{words}");
+    L::new(L::options(&mut tokens).unwrap(), rate, Random::named(0, name))
+}
+
+/// A queue of packets of 1500 bytes in front of a link, as the port drives it.
+pub(crate) struct Modem<L> {
+    pub(crate) link: L,
+    pub(crate) now: u64,
+    pub(crate) waiting: u32,
+    pub(crate) cut: bool,
+    /// When each packet was taken and arrived, ns.
+    pub(crate) sent: Vec<(u64, u64)>,
+}
+
+impl<L: Link> Modem<L> {
+    pub(crate) fn new(link: L) -> Self {
+        Self { link, now: 0, waiting: 0, cut: false, sent: Vec::new() }
+    }
+
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.waiting, bytes: u64::from(self.waiting) * 1500 }
+    }
+
+    /// Serves the queue up to a time.
+    pub(crate) fn until(&mut self, end: u64) {
+        while self.waiting > 0 || self.cut {
+            let now = Time::from_nanos(self.now);
+            let at = self.link.ready(now, self.backlog());
+            if at > now {
+                if at.as_nanos() > end {
+                    break;
+                }
+                self.now = at.as_nanos();
+                continue;
+            }
+            let fate = if self.cut {
+                self.link.resume(now)
+            } else {
+                self.waiting -= 1;
+                self.sent.push((self.now, 0));
+                self.link.take(now, 1500, self.backlog())
+            };
+            self.cut = matches!(fate, Fate::Cut);
+            if let Fate::Arrives(at) = fate {
+                self.sent.last_mut().unwrap().1 = at.as_nanos();
+            }
+        }
+        self.now = end;
+    }
+
+    /// Serves the queue up to a time at which packets arrive.
+    pub(crate) fn arrive(&mut self, at: u64, packets: u32) {
+        self.until(at);
+        self.waiting += packets;
     }
 }

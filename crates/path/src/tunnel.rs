@@ -110,7 +110,7 @@ pub struct Exit {
 }
 
 impl Exit {
-    /// The end of the tunnel number `tunnel` with a replay window of so many packets; 0, or a kind of tunnel
+    /// The end of the tunnel number `tunnel` with a replay window of `replay_window` packets; 0, or a kind of tunnel
     /// without numbers, for no check.
     pub fn new(tunnel: u16, kind: TunnelKind, replay_window: u32) -> Self {
         let window = match kind {

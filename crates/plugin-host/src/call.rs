@@ -1,6 +1,6 @@
-//! One call of a plugin: what it may ask of its host while it lasts.
+//! One call of a plugin, and the host functions that it may call meanwhile.
 //!
-//! The trick: a [`Call`] begins with what C sees of a host, so that a pointer to the one is a pointer to the other.
+//! The trick: a [`Call`] begins with C's view of a host, so that a pointer to the one is a pointer to the other.
 //! No panic of ours crosses the plugin: it is caught here and goes on when the call has come back ([`Call::done`]).
 
 #![allow(unsafe_code)]
@@ -13,7 +13,7 @@ use sojourn_units::{Ecn, Random, Time};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// What the call has said besides its result.
+/// The complaints of a call besides its result.
 pub(crate) enum Said {
     /// The values do not go together, and why.
     Refused(String),
@@ -78,13 +78,13 @@ impl<'a, P: Packet + 'static> Call<'a, P> {
         Self { host, said: None, random: None, packets: None }
     }
 
-    /// What the plugin is given. Nobody else may refer to the call until it has come back.
+    /// The host pointer for the plugin. Nobody else may refer to the call until it has come back.
     #[inline]
     pub(crate) fn as_host(&mut self) -> *mut abi::Host {
         (&raw mut *self).cast()
     }
 
-    /// The call has come back: what it said. A panic of the host goes on here.
+    /// The call has come back: returns its complaints. A panic of the host goes on here.
     #[inline]
     pub(crate) fn done(self) -> Result<(), Said> {
         match self.said {
@@ -147,12 +147,12 @@ impl<P: Packet> Packets<'_, P> {
     }
 }
 
-/// What is said of a handle that is nobody's.
+/// The error for a handle that is nobody's.
 pub(crate) fn unknown(what: &str, handle: u64) -> String {
     format!("it {what} the packet {handle:#x}, which its queue does not hold")
 }
 
-/// Does `work` with the call behind a host. What panics is kept for [`Call::done`].
+/// Does `work` with the call behind a host. A panic is kept for [`Call::done`].
 fn within<P: Packet + 'static, R: Default>(
     host: *mut abi::Host,
     work: impl FnOnce(&mut Call<'_, P>) -> R,

@@ -62,7 +62,7 @@ fn fail(entry: &ControlEntry, what: &str) -> ! {
     let (file, name) = (&entry.file, entry.info.name);
     Fault {
         why: format!("the plugin {file}, congestion control \"{name}\": {what}"),
-        help: "this is a mistake in the plugin: mend it, and build it again".to_owned(),
+        help: "this is a mistake in the plugin: fix it, and build it again".to_owned(),
     }
     .raise()
 }
@@ -74,14 +74,14 @@ fn check(entry: &ControlEntry, done: Result<(), Said>) {
     }
 }
 
-/// Calls a hook that may be missing and may set something; what it has set is taken over.
+/// Calls a hook that may be missing and may set something; takes over the values that it has set.
 macro_rules! hook {
     ($self:ident, $function:ident, $view:ident, $control:ident $(, $argument:expr)*) => {
         if let Some(function) = $self.entry.table.$function {
             let view = mirror::view($view);
             let mut control = mirror::control($control);
             let mut call = Call::<NoPacket>::drawing($self.random.as_mut());
-            // SAFETY: the library is loaded as long as the entry is; `raw` is what its `create` or `clone` made, and nobody
+            // SAFETY: the library is loaded as long as the entry is; its `create` or `clone` made `raw`, and nobody
             // else refers to it now; the other pointers are good for the call.
             unsafe {
                 function($self.raw.as_ptr(), call.as_host(), &raw const view, &raw mut control
@@ -111,7 +111,7 @@ macro_rules! ask {
     };
 }
 
-#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl CongestionControl for PluginControl {
     fn seed(&mut self, random: Random) {
         self.random = Some(random);

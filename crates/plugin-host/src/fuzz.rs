@@ -1,8 +1,8 @@
-//! Bytes become the tables of a plugin: whatever these say, they are read or refused, and nothing panics. What they point to
-//! is there, as the ABI demands; that cannot be checked by anybody.
+//! Bytes become the tables of a plugin: whatever these say, they are read or refused, and nothing panics. Their
+//! pointers are valid, as the ABI demands; that cannot be checked by anybody.
 //!
-//! [`tables`] is the fuzz target of `fuzz/`, where libFuzzer looks for bytes that reach new code. What it has found is kept
-//! in `fuzz/corpus` and replayed by the tests, on any toolchain.
+//! [`tables`] is the fuzz target of `fuzz/`, where libFuzzer looks for bytes that reach new code. Its finds are in
+//! `fuzz/corpus`, and the tests replay them, on any toolchain.
 
 #![allow(unsafe_code)]
 

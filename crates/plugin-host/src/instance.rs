@@ -30,7 +30,7 @@ unsafe impl<P: Packet + 'static> Send for Instance<P> {}
 macro_rules! call {
     ($instance:expr, $function:ident, $call:expr $(, $argument:expr)*) => {{
         let function = $instance.entry.table.$function.expect(CHECKED);
-        // SAFETY: the library is loaded as long as the entry is; `raw` is what its `create` or `clone` made, and nobody
+        // SAFETY: the library is loaded as long as the entry is; its `create` or `clone` made `raw`, and nobody
         // else refers to it now; the other pointers are good for the call.
         unsafe { function($instance.raw.as_ptr(), $call.as_host() $(, $argument)*) }
     }};

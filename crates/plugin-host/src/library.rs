@@ -1,4 +1,4 @@
-//! From a path to a library whose tables are known to be ours.
+//! From a path to a library with tables that are known to be ours.
 
 use crate::tables::{self, AqmEntry, ControlEntry, Wrong};
 use core::fmt::{self, Write as _};

@@ -65,7 +65,7 @@ pub(crate) const fn control(control: &Control) -> abi::Control {
     }
 }
 
-/// What the control has set.
+/// Takes over the values that the control has set.
 pub(crate) fn take_over(set: &abi::Control, control: &mut Control) {
     control.pacing_rate = set.pacing_rate;
     control.cwnd = set.cwnd;

@@ -23,7 +23,8 @@ impl Plugins {
         Self::default()
     }
 
-    /// Loads a plugin: native code, which runs with the user's rights from then on. What has been loaded is not loaded again.
+    /// Loads a plugin: native code, which runs with the user's rights from then on. A loaded plugin is not loaded
+    /// again.
     ///
     /// # Errors
     /// The file is none, no plugin, or one of another version, or its tables contradict themselves; nothing has been
@@ -56,7 +57,7 @@ impl Plugins {
                 return Err(LoadError {
                     file: plugin.path.clone(),
                     message: format!(
-                        "it is another build than that of the run, whose digest begins with {}",
+                        "it is another build than that of the run, which has a digest of {}…",
                         plugin.digest.get(..12).unwrap_or(&plugin.digest)
                     ),
                     help: "put that build there again, or run the experiment's file".to_owned(),
@@ -116,7 +117,7 @@ impl Plugins {
                     let error = error.to_string();
                     let (message, help) = error
                         .split_once("; ")
-                        .unwrap_or((&error, "mend its table and build it again"));
+                        .unwrap_or((&error, "fix its table and build it again"));
                     LoadError { file: plugin.file(), message: message.into(), help: help.into() }
                 })?;
             }

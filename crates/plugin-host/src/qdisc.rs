@@ -1,7 +1,7 @@
 //! A plugin's discipline as one of ours.
 //!
-//! The host keeps what is the same for all: the packets, the counters of tc's first line, the values of the options. What a
-//! plugin answers is checked here; an answer that cannot be ends the run ([`Fault`]).
+//! The host keeps the common parts: the packets, the counters of tc's first line, the values of the options. It checks
+//! a plugin's answers; an impossible answer ends the run ([`Fault`]).
 
 use crate::call::{Call, Packets, Said, unknown};
 use crate::instance::Instance;
@@ -69,7 +69,7 @@ fn refusal(said: Said, entry: &AqmEntry, words: &TcTokens<'_>, start: usize) -> 
 fn fault(entry: &AqmEntry, what: &str) -> Fault {
     Fault {
         why: format!("the plugin {}, queue discipline \"{}\": {what}", entry.file, entry.info.name),
-        help: "this is a mistake in the plugin: mend it, and build it again".to_owned(),
+        help: "this is a mistake in the plugin: fix it, and build it again".to_owned(),
     }
 }
 
@@ -282,7 +282,7 @@ impl<P: OwnedPacket> DynQdisc<P> for PluginQdisc<P> {
                 // Six digits after the point, without what binary fractions leave behind them.
                 OptionKind::Probability => format!("{name} {}%", (real * 1e8).round() / 1e6),
                 OptionKind::Flag if integer == 1 => name.to_owned(),
-                // What is off by default need not be said.
+                // Options that are off by default need no word.
                 OptionKind::Flag if matches!(option.preset, DefaultValue::Is(on) if on == name) => {
                     option.off.unwrap_or_default().to_owned()
                 }

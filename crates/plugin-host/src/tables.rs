@@ -269,7 +269,7 @@ unsafe fn array<'a, T>(first: *const T, count: u32, what: &str) -> Result<&'a [T
     }
     if !first.is_aligned() {
         return Err(wrong(
-            format!("{what} lies at an address that is not aligned"),
+            format!("{what} has an address that is not aligned"),
             "declare it with its type in sojourn.h",
         ));
     }

@@ -1,4 +1,4 @@
-//! Every block of code in docs/plugins.md stands in the examples, which other tests build and run.
+//! Every block of code in docs/plugins.md is part of the examples, which other tests build and run.
 
 use std::fs;
 use std::path::Path;

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What stands before `const SojournPlugin sojourn_plugin`, so that a loader finds it. */
+/* Goes in front of `const SojournPlugin sojourn_plugin`, so that a loader finds it. */
 #ifdef __cplusplus
 #define SOJOURN_LINKAGE extern "C"
 #else
@@ -412,8 +412,8 @@ typedef struct SojournPacket {
  A queue discipline.
 
  Every function is given the discipline that `create` made and a host, which is good for that one call. One discipline is
- only ever used by one thread at a time, different ones by several at once: share nothing between them. A function whose
- pointer may be null says so.
+ only ever used by one thread at a time, different ones by several at once: share nothing between them. A function
+ with a pointer that may be null says so.
  */
 typedef struct SojournAqm {
     /*
@@ -665,7 +665,7 @@ typedef struct SojournView {
      */
     uint32_t min_rtt_us;
     /*
-     A TSO burst is what the pacing rate gives in a 2^nth of a second.
+     A TSO burst has the bytes of a 2^nth of a second at the pacing rate.
      */
     uint32_t pacing_shift;
     /*
@@ -723,7 +723,7 @@ typedef struct SojournControl {
      */
     bool paced;
     /*
-     Set by a control after whose wish the data that is out counts as limited by the application.
+     Set by a control to make the data that is out count as limited by the application.
      */
     bool app_limited;
 } SojournControl;
@@ -747,7 +747,7 @@ typedef struct SojournSegmentState {
 } SojournSegmentState;
 
 /*
- What an ACK has told in sum, for a control that sets its window itself.
+ The sum of an ACK's news, for a control that sets its window itself.
  */
 typedef struct SojournControlSample {
     /*
@@ -791,7 +791,7 @@ typedef struct SojournControlSample {
      */
     uint32_t prior_in_flight;
     /*
-     Whether the ACK told of marks.
+     Whether the ACK reported marks.
      */
     bool ece;
     /*

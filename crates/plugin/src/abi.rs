@@ -9,7 +9,7 @@
 /// What threads may share.
 macro_rules! tables {
     ($($table:ident),*) => {$(
-        // SAFETY: a table is never written once it is there, and neither is what it points to.
+        // SAFETY: a table is never written once it is there, and neither is anything that it points to.
         #[allow(unsafe_code)]
         unsafe impl Sync for $table {}
         // SAFETY: as above.
@@ -173,8 +173,8 @@ pub struct Gauge {
 /// A queue discipline.
 ///
 /// Every function is given the discipline that `create` made and a host, which is good for that one call. One discipline is
-/// only ever used by one thread at a time, different ones by several at once: share nothing between them. A function whose
-/// pointer may be null says so.
+/// only ever used by one thread at a time, different ones by several at once: share nothing between them. A function
+/// with a pointer that may be null says so.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Aqm {

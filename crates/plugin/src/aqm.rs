@@ -26,7 +26,7 @@ pub struct AqmInfo {
     pub reasons: &'static [Name],
 }
 
-/// What a discipline answers when it is asked for a packet.
+/// A discipline's answer when it is asked for a packet.
 #[derive(Clone, Copy, Debug)]
 pub enum Dequeued {
     /// This one leaves now.

@@ -63,7 +63,7 @@ pub const fn aqm<A: Aqm>() -> abi::Aqm {
 
 pub use controls::control;
 
-/// Does `work`; a panic in it is told to the host, and `otherwise` is what C gets.
+/// Does `work`; reports a panic in it to the host, and returns `otherwise` to C then.
 fn guarded<R>(host: *mut abi::Host, otherwise: R, work: impl FnOnce(&mut Host<'_>) -> R) -> R {
     let mut host = Host::new(host);
     match catch_unwind(AssertUnwindSafe(|| work(&mut host))) {
@@ -98,7 +98,7 @@ unsafe fn slice_mut<'a, T>(values: *mut T, count: usize) -> &'a mut [T] {
     if count == 0 { &mut [] } else { unsafe { core::slice::from_raw_parts_mut(values, count) } }
 }
 
-// SAFETY, of all below: the host calls them as `abi::Aqm` states it. `aqm` is what `create` or `clone` returned, of this
+// SAFETY, of all below: the host calls them as `abi::Aqm` states it. `create` or `clone` returned `aqm`, of this
 // type, and nobody else refers to it during the call; the pointers are good for it; there are as many values as options, and
 // as much room as counters or gauges.
 

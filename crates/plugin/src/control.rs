@@ -48,8 +48,8 @@ impl ControlInfo {
     };
 }
 
-/// A congestion control: the hooks of Linux's `struct tcp_congestion_ops`, whose defaults are the kernel's. Each connection has
-/// one of its own. The host is for random numbers alone.
+/// A congestion control: the hooks of Linux's `struct tcp_congestion_ops`, with the kernel's defaults. Each connection
+/// has one of its own. The host is for random numbers alone.
 pub trait CongestionControl: Clone + Send + Sized + 'static {
     /// Its tables.
     const INFO: ControlInfo;

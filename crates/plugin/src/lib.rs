@@ -1,11 +1,11 @@
-//! What a plugin in Rust is written with: queue disciplines and congestion controls of one's own, as a shared library that
+//! The tools for a plugin in Rust: queue disciplines and congestion controls of one's own, as a shared library that
 //! Sojourn loads.
 //!
 //! The boundary is C's ([`abi`]), so that a plugin need not be of the same compiler, nor in Rust at all; a plugin in C
 //! includes `include/sojourn.h`. In Rust one implements [`Aqm`] or [`CongestionControl`] and names it in [`sojourn_plugin!`], and writes no `unsafe`.
 //!
 //! Invariants: a panic never crosses the boundary: it ends the run it came up in, with its message; a plugin keeps no
-//! packet, only what it was told of one ([`Packet`]): the host holds the packets and hands out handles.
+//! packet, only a description of one ([`Packet`]): the host holds the packets and hands out handles.
 
 pub mod abi;
 mod aqm;

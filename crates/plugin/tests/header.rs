@@ -1,5 +1,5 @@
-//! The header for C is what cbindgen makes of the Rust tables.
-//! `UPDATE_HEADER=1 cargo test -p sojourn-plugin --profile checked --test header` writes it anew.
+//! cbindgen makes the header for C from the Rust tables.
+//! `UPDATE_HEADER=1 cargo test -p sojourn-plugin --profile checked --test header` writes it again.
 
 use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, ExportConfig, Language, Style};
 use std::path::Path;
@@ -14,7 +14,7 @@ const INTRODUCTION: &str = "\
  * docs/plugins.md tells how to write one. Generated from crates/plugin/src/abi.rs: do not edit. */";
 
 const EXPORT: &str = "
-/* What stands before `const SojournPlugin sojourn_plugin`, so that a loader finds it. */
+/* Goes in front of `const SojournPlugin sojourn_plugin`, so that a loader finds it. */
 #ifdef __cplusplus
 #define SOJOURN_LINKAGE extern \"C\"
 #else
@@ -104,7 +104,7 @@ fn the_header_is_what_the_tables_say() {
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         stored == generated,
-        "include/sojourn.h is not what src/abi.rs says; write it anew with UPDATE_HEADER=1 \
+        "include/sojourn.h does not agree with src/abi.rs; write it again with UPDATE_HEADER=1 \
          cargo test -p sojourn-plugin --profile checked --test header"
     );
 }

@@ -33,7 +33,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// The table of this name in `run`, whose columns it shares; `None` if the run has none.
+    /// The table of this name in `run`, sharing its columns; `None` if the run has none.
     pub fn of_run(run: &Arc<Run>, name: &str) -> Result<Option<Self>, ArrowError> {
         let Some(table) = run.table(name) else { return Ok(None) };
         let mut fields = Vec::new();
@@ -102,7 +102,7 @@ impl Table {
 /// `values`, which lie in `run`, as an Arrow buffer that keeps the run alive.
 fn shared<T: ArrowNativeType>(values: &[T], run: &Arc<Run>) -> ScalarBuffer<T> {
     let start = NonNull::from(values).cast::<u8>();
-    // SAFETY: the slice lies in the run, which is immutable while it is shared; the buffer holds a reference to
+    // SAFETY: the slice is part of the run, which is immutable while it is shared; the buffer holds a reference to
     // the run for as long as it lives.
     let buffer =
         unsafe { Buffer::from_custom_allocation(start, size_of_val(values), Arc::clone(run) as _) };

@@ -97,7 +97,7 @@ pub fn engines() -> Vec<String> {
     registry(&Sim::new(), &Qdiscs::built_in()).names().map(str::to_owned).collect()
 }
 
-/// What an engine is ([`sojourn_engine::Facts`]).
+/// Facts about an engine ([`sojourn_engine::Facts`]).
 #[pyclass(frozen, get_all, module = "sojourn._core")]
 pub struct Facts {
     title: &'static str,

@@ -72,7 +72,7 @@ pub fn environment_error(py: Python<'_>, why: &str, help: &str) -> PyErr {
     made.map_or_else(|error| error, PyErr::from_value)
 }
 
-/// What raises where something failed that is no run.
+/// The exception for a failure that is no run's.
 pub fn failed(_: Python<'_>, why: &str) -> PyErr {
     python::RunError::new_err(why.to_owned())
 }

@@ -18,7 +18,7 @@ pub struct Experiment {
     /// Its name.
     #[pyo3(get)]
     name: String,
-    /// What it is about; may be empty.
+    /// Its description; may be empty.
     #[pyo3(get)]
     about: String,
     /// Where it comes from; may be empty.
@@ -29,7 +29,7 @@ pub struct Experiment {
     keep: String,
     /// One a run.
     scenarios: Vec<Scenario>,
-    /// What may not be what was meant.
+    /// Settings that may not be as intended.
     #[pyo3(get)]
     warnings: Vec<Warning>,
 }
@@ -40,7 +40,7 @@ pub struct Experiment {
 pub struct Warning {
     /// What it is.
     message: String,
-    /// What to write if it is not meant.
+    /// The words to write if it is not intended.
     help: Option<String>,
     /// The file, or the option of the command line.
     file: String,
@@ -52,7 +52,7 @@ pub struct Warning {
     width: usize,
     /// The line itself.
     source: String,
-    /// Of which scenarios, by their places in [`Experiment::scenarios`].
+    /// The scenarios that have it, by their places in [`Experiment::scenarios`].
     scenarios: Vec<usize>,
 }
 
@@ -92,9 +92,10 @@ impl Experiment {
     }
 }
 
-/// Reads an experiment; `name` is how messages call the file, `settings` are `PATH=VALUE`. More than 100 000 runs
-/// are refused unless `yes`. `engine` is what is to run it: Linux knows the words of its kernels. The plugins that it names are looked for in `folder`, those at `plugins` are added to them;
-/// all are loaded, and so are the Python files that words name.
+/// Reads an experiment; `name` is the file's name in messages, `settings` are `PATH=VALUE`. More than 100 000 runs are
+/// refused unless `yes`. `engine` is the one that is to run it: Linux knows the words of its kernels. The plugins that
+/// it names are looked for in `folder`, those at `plugins` are added to them; all are loaded, and so are the Python
+/// files that words name.
 #[pyfunction]
 #[pyo3(signature = (text, name, *, settings=Vec::new(), seeds=None, yes=false, engine="sim", plugins=Vec::new(), folder=PathBuf::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]

@@ -1,4 +1,4 @@
-//! Words of kernels: what the simulator does not have, and a kernel in the cache says that it has.
+//! Words that the simulator does not have, and that a kernel in the cache has.
 //!
 //! Under the engine Linux such a word is right, and whether the kernel that is chosen has it the engine says itself, with
 //! the kernel that does. Under the simulator it is wrong, and the error names the kernel.
@@ -19,11 +19,11 @@ pub struct WithKernels {
     on_linux: bool,
 }
 
-/// What a kernel has of something, by name.
+/// A kernel's names of some kind.
 type Names = fn(&Kernel) -> &[String];
 
 impl WithKernels {
-    /// These words, and what the kernels of `linux` have besides, if that is what runs it.
+    /// These words, and those of the kernels of `linux` as well, if that runs it.
     pub fn new(words: WithClasses, linux: Option<Linux>) -> Self {
         let on_linux = linux.is_some();
         Self { words, linux: linux.map_or_else(OnceCell::new, OnceCell::from), on_linux }
@@ -51,7 +51,7 @@ impl WithKernels {
         format!("--engine {NAME} --kernel {}", kernel.label())
     }
 
-    /// What is to be said of a name that the words do not know. `at` is where it stands.
+    /// The error for a name that the words do not know. `at` is its place.
     fn known(
         &self,
         name: &str,
@@ -92,7 +92,7 @@ impl WithKernels {
     }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl Vocabulary for WithKernels {
     fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError> {
         self.words.qdisc(words, stack).or_else(|error| self.discipline(words, error))
@@ -146,7 +146,7 @@ impl Vocabulary for WithKernels {
         self.words.quic_lacks(stack, setting)
     }
 
-    // A kernel tells other numbers of itself, of which nobody knows here.
+    // A kernel reports other numbers of itself, and nobody knows them here.
     fn gauges_of_cc(&self, name: &str) -> Option<Vec<String>> {
         if self.on_linux { None } else { self.words.gauges_of_cc(name) }
     }

@@ -1,4 +1,4 @@
-//! What there is: disciplines and congestion controls, from the tables that the parsers and the engine read.
+//! Lists of disciplines and congestion controls, from the tables that the parsers and the engine read.
 
 use crate::custom::Classes;
 use crate::plugins::{sim_of_classes, sim_with};
@@ -12,13 +12,13 @@ use sojourn_transport::ecn::Request;
 use sojourn_vocabulary::listing;
 use std::path::PathBuf;
 
-/// What is to be said of a key of a section (such as `[experiment]`) that only earlier versions had; None of any other.
+/// The hint for a key of a section (such as `[experiment]`) that only earlier versions had; None for any other.
 #[pyfunction]
 pub fn renamed_key(section: &str, name: &str) -> Option<String> {
     sojourn_language::renamed_key(section, name)
 }
 
-/// What is to be said of a table's name that only earlier versions had: what it is called now; None of any other.
+/// The hint for a table's name that only earlier versions had: the present name; None for any other.
 #[pyfunction]
 pub fn renamed_table(name: &str) -> Option<String> {
     schema::renamed_table(name)

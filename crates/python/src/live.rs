@@ -17,8 +17,8 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the process is that makes namespaces for the live engine, with the number of the socket that it inherited. Returns its
-/// status.
+/// Runs as the process that makes namespaces for the live engine, with the number of the socket that it inherited.
+/// Returns its status.
 #[pyfunction]
 pub fn live_helper(socket: i32) -> i32 {
     // The GIL stays: the process has one thread, and forks.

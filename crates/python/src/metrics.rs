@@ -1,4 +1,4 @@
-//! What metrics are about: units, names and places, for labels of axes.
+//! The subjects of metrics: units, names and places, for labels of axes.
 
 use crate::errors::word_error;
 use pyo3::prelude::*;
@@ -9,7 +9,7 @@ use sojourn_results::metrics::{Expression, QUANTITIES, QuantityTable};
 /// A metric's name, the quantity that it is given, the percentage or level (NaN if none), and the names in it.
 pub type Single = (&'static str, Option<String>, f64, Vec<String>);
 
-/// The unit of an expression's value (empty for plain numbers), and what it is of if it is a single metric.
+/// The unit of an expression's value (empty for plain numbers), and its subject if it is a single metric.
 #[pyfunction]
 pub fn about(py: Python<'_>, expression: &str) -> PyResult<(&'static str, Option<Single>)> {
     let parsed = Expression::parse(expression).map_err(|e| word_error(py, expression, &e))?;

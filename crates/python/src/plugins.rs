@@ -1,4 +1,4 @@
-//! Plugins: what of them was named is loaded for each call, and let go after it. The operating system keeps one copy.
+//! Plugins: those named are loaded for each call, and let go after it. The operating system keeps one copy.
 
 use crate::custom::{Attached, Classes, Wrong};
 use crate::engines::{self, Qdiscs};

@@ -52,7 +52,7 @@ pub struct Run {
 
 #[pymethods]
 impl Run {
-    /// A run whose tables were stored: `tables` maps names to anything with `__arrow_c_stream__`.
+    /// A run with tables that were stored: `tables` maps names to anything with `__arrow_c_stream__`.
     #[new]
     fn new(
         scenario: &Scenario,
@@ -308,7 +308,7 @@ impl Kept {
 /// heads say `command` and the run's `warnings`, and tables are kept as the run's `keep` says. Every tenth of a second without a
 /// result, and after every 256, results are handed to the disk.
 ///
-/// `captures` are folders, one a scenario, for the runs' packets, of each of which `snap_len` bytes are kept.
+/// `captures` are folders, one a scenario, for the runs' packets; `snap_len` bytes of each packet are kept.
 #[pyfunction]
 #[pyo3(signature = (scenarios, *, engine="sim", threads=1, on_done, on_progress=None, captures=Vec::new(), snap_len=SNAP_LEN, store=None, command=String::new(), warnings=Vec::new(), keep=Vec::new(), repetitions=Vec::new()))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
@@ -349,7 +349,7 @@ pub fn run_many(
     };
     // Bounded, so that results wait in the threads that made them rather than fill the memory.
     let (sender, receiver) = sync_channel(threads.max(1));
-    // Only this thread listens; the lock is what lets it do so with the GIL released.
+    // Only this thread listens; with the lock it can do so with the GIL released.
     let receiver = Mutex::new(receiver);
     std::thread::scope(|scope| {
         let (engine, shared, runs, kept) = (&*engine, &shared, &scenarios, &kept);

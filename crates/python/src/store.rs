@@ -135,7 +135,7 @@ impl Store {
         String::from_utf8(head).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
-    /// What a run is known by, and its warnings. The runs of a cell share what the head says that is read first.
+    /// The identity of a run, and its warnings. The runs of a cell share the parts of the head that is read first.
     fn identified(&self, py: Python<'_>, name: &str) -> PyResult<Identified> {
         let (cell, seed) =
             self.with(py, name, |_, own| Ok((own.brief.of.cell.clone(), own.brief.seed)))?;

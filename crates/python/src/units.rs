@@ -19,7 +19,7 @@ pub fn parse_span(text: &str) -> PyResult<f64> {
     Ok(span.as_secs_f64())
 }
 
-/// What a netem is set to.
+/// The settings of a netem.
 #[pyclass(frozen, get_all, module = "sojourn._core")]
 pub struct Netem {
     /// The constant part of its delay, as tc writes it.

@@ -1,11 +1,11 @@
-//! Published values beside ours.
+//! Published values compared with ours.
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sojourn_results::estimators;
 use sojourn_results::metrics::{self, Agreement, Noise};
 
-/// A published value held against those of our seeds, as JSON: published, ours (the median), low and high (our
+/// A published value compared with those of our seeds, as JSON: published, ours (the median), low and high (our
 /// central 95 %), noise, agrees, bias, relative_error.
 #[pyfunction]
 pub fn agreement(published: f64, noise: f64, ours: Vec<f64>) -> PyResult<String> {

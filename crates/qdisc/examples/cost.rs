@@ -5,7 +5,7 @@
 //! work too, `perf stat -e instructions:u …/cost "cake sce" 10`, or the same under `valgrind --tool=callgrind`
 //! with `COST_PACKETS=100000`.
 
-#![expect(clippy::disallowed_methods, reason = "a measurement is what a clock is for")]
+#![expect(clippy::disallowed_methods, reason = "a measurement needs a clock")]
 #![expect(clippy::print_stdout, reason = "it prints its result")]
 
 use sojourn_qdisc::codel::{self, Codel};

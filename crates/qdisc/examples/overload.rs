@@ -1,4 +1,5 @@
-//! A discipline, in tc's words, under twice the load that its link carries, for ten seconds: what it does with the packets.
+//! Puts twice the load that its link carries on a discipline, in tc's words, for ten seconds, and prints its drops and
+//! marks.
 //!
 //! ```text
 //! cargo run -p sojourn-qdisc --example overload -- codel target 5ms ecn
@@ -59,7 +60,7 @@ impl Packet for Frame {
     }
 }
 
-/// What is told of drops and marks: here it counts them by their reason.
+/// Counts drops and marks by reason.
 #[derive(Default)]
 struct Tally(BTreeMap<(&'static str, String), u32>);
 

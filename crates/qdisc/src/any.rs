@@ -148,9 +148,9 @@ impl<P: Packet> AnyQdisc<P> {
         each!(self, qdisc => qdisc.child_mut())
     }
 
-    /// Puts `child` in the place of its child, whose packets are dropped as [`crate::Reason::Flushed`]; the new one begins
-    /// its work at `now`. What has no child gives `child` back.
-    #[must_use = "a child that was not taken is still there"]
+    /// Replaces its child by `child`, which begins its work at `now`; packets of the old child are dropped as
+    /// [`crate::Reason::Flushed`]. Returns `child` if the discipline takes no child.
+    #[must_use = "the caller still owns a child that the discipline did not take"]
     pub fn replace_child<T: Telemetry<P>>(
         &mut self,
         now: Time,
@@ -160,7 +160,7 @@ impl<P: Packet> AnyQdisc<P> {
         each!(self, qdisc, cx => qdisc.replace_child(now, child, cx))
     }
 
-    /// Sets the rate of its shaper; what is queued stays. False when it has none.
+    /// Sets the rate of its shaper; packets already queued stay. False when it has none.
     pub fn set_rate(&mut self, now: Time, rate: Rate) -> bool {
         each!(self, qdisc => qdisc.set_rate(now, rate))
     }
@@ -196,9 +196,9 @@ impl<P: Packet> AnyQdisc<P> {
     }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl<P: Packet> Qdisc<P> for AnyQdisc<P> {
-    /// Every way begins with a delay, whose part is small enough to stand in line.
+    /// Every path begins with a netem, and its part is small enough to inline.
     #[inline]
     fn enqueue<T: Telemetry<P>>(&mut self, now: Time, packet: P, cx: &mut Context<'_, T>) {
         match self {

@@ -160,7 +160,7 @@ impl Settings for Config {
                 "dual-dsthost",
             ],
             preset: DefaultValue::Is("triple-isolate"),
-            doc: "what has a queue, and whose queues share a part: flows, and their source and destination host",
+            doc: "whether flows or hosts have queues of their own, and whether hosts have equal shares",
             ..OptionSpec::BASE
         }.sets(|config, given| {
                 let bits = Isolation::WORDS.iter().position(|word| *word == given.word);
@@ -248,7 +248,7 @@ impl Settings for Config {
 pub struct Cake<P> {
     config: Config,
     profile: QdiscQuirks,
-    /// What the hashes are mixed with: the kernel's boot-time key.
+    /// Mixed into the hashes: the kernel's boot-time key.
     perturbation: u64,
     tins: Box<[Tin<P>; MOST]>,
     /// The tin that had the last turn, for when there is no rate.
@@ -297,7 +297,7 @@ impl<P: Packet> Cake<P> {
         }
     }
 
-    /// The tin whose turn it is; there are packets.
+    /// The tin that sends next; there are packets.
     #[inline]
     fn choose(&mut self, now: Time) -> usize {
         let tins = self.used_tins();

@@ -1,12 +1,12 @@
-//! What words name besides disciplines: path elements, applications.
+//! Things that words name besides disciplines: path elements, applications.
 //!
-//! Each has a table as a discipline has ([`Discipline`], of which name, summary, source and options are read), options that
-//! are read by it ([`Settings`](crate::Settings)), and something that makes it (`B`). A catalogue is a plain value, as a
-//! [`Registry`](crate::Registry) of disciplines is: an engine has its own, and who checks the words of an experiment before
-//! it runs asks the engine's.
+//! Each has a table as a discipline has ([`Discipline`]; only name, summary, source and options are read), options that
+//! it describes ([`Settings`](crate::Settings)), and a function that makes it (`B`). A catalogue is a plain value, as a
+//! [`Registry`](crate::Registry) of disciplines is: an engine has its own, and whoever checks the words of an
+//! experiment before it runs asks the engine's.
 //!
-//! What makes a thing may need more than words: the hosts of a flow, say. So an entry can check its words without making
-//! anything, and [`Catalogue::words`] are the entries with that alone.
+//! A function that makes a thing may need more than words: the hosts of a flow, say. So an entry can check its words
+//! without making anything, and [`Catalogue::words`] are the entries with that alone.
 //!
 //! Invariants: names are unique; the list is in alphabetical order; the defaults of every table can be read.
 
@@ -69,7 +69,7 @@ impl fmt::Display for NotAdded {
 impl core::error::Error for NotAdded {}
 
 impl<B: ?Sized> Catalogue<B> {
-    /// Without any; `sort` is what messages call one of them: `application`.
+    /// An empty catalogue; `sort` is the noun for an entry in messages: `application`.
     pub const fn new(sort: &'static str) -> Self {
         Self { sort, entries: Vec::new() }
     }

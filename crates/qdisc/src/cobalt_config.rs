@@ -21,7 +21,7 @@ const fn sce_thresh_from(preset: DefaultValue) -> OptionSpec {
             optional: false,
         }],
         preset,
-        doc: "mark SCE, ECT(0) to ECT(1), on a schedule whose interval is this part of the interval",
+        doc: "mark SCE, ECT(0) to ECT(1), on a schedule of its own, with 1/N of the interval",
         ..OptionSpec::BASE
     }
 }
@@ -118,11 +118,11 @@ impl Aqm {
     }
 }
 
-/// Flows are hashed to so many buckets, without set association.
+/// The number of buckets that flows are hashed to, without set association.
 const BUCKETS: usize = 65_536;
 
-/// The buckets' memory, of which only those that were ever used exist: a walk over all of them costs nothing for
-/// the others, whose state decay would not change.
+/// The buckets' memory. Only buckets that were ever used exist: a walk over all of them costs nothing for the others,
+/// since decay would not change their state.
 #[derive(Clone, Debug)]
 pub(crate) struct Buckets<B> {
     /// One more than a bucket's place in `used`; 0 if it never was.

@@ -185,7 +185,8 @@ impl Blue {
     }
 }
 
-/// What the law says of a packet. Marks are made and told already; a drop is the caller's to do, or not.
+/// The law's verdict on a packet. The packet already carries its marks, and the telemetry has them; the caller decides
+/// whether to drop it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Verdict {
     /// Why the packet is to be dropped; `None`: it leaves.
@@ -196,7 +197,7 @@ pub(crate) struct Verdict {
     pub(crate) sce: bool,
 }
 
-/// ECT(0) to ECT(1), told. Anything else stays, and false is returned (docs/sources/sce.md#codepoints).
+/// Marks ECT(0) as ECT(1) and reports that. Leaves anything else and returns false (docs/sources/sce.md#codepoints).
 #[inline]
 pub(crate) fn mark_sce<P: Packet, T: Telemetry<P>>(
     now: Time,
@@ -466,7 +467,7 @@ impl Twofold {
         if over != self.sce.dropping {
             self.turn_sce(at, params, !due);
             self.sce.dropping = over;
-            // Not so when leaving: what was due is then counted down, from where the schedule now is.
+            // Only when entering: when leaving, a due signal is still counted down, from the schedule's new state.
             due &= !over;
         }
         if over {

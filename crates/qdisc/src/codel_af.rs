@@ -20,10 +20,11 @@
 //! the weight, since the kernel subtracts dummies from flows that have anything.
 //!
 //! Where the kernel is not followed: its twin serves class 0 although it is empty, when that has the smaller
-//! deficit, and then sends nothing; here the class with packets is served. It counts a class whose flows all have
-//! dummies in the bulk queue as having no flows, and so does not serve it, which is what would take the dummies
-//! out: a flow that begins in one class starves until the other is empty. Here a class with packets counts as one
-//! flow at least. Whether the SCE schedule is mirrored at rest is the kernel's (`QdiscQuirks::sce_mirrors_at_rest`).
+//! deficit, and then sends nothing; here the class with packets is served. The kernel counts a class as empty when all
+//! its flows have dummies in the bulk queue, so it does not serve that class, although only serving would take the
+//! dummies out: a flow that begins in one class starves until the other is empty. Here a class with packets counts as
+//! one flow at least. Whether the SCE schedule is mirrored at rest is the kernel's
+//! (`QdiscQuirks::sce_mirrors_at_rest`).
 
 use crate::cobalt_config::{Aqm, Buckets, HasAqm, SCE_THRESH_4, SCE_THRESH_OFF, sce, sce_thresh};
 use crate::cobalt_law::{Twofold, TwofoldParams, Verdict, Weighted};
@@ -89,7 +90,7 @@ pub const TWIN: Discipline = Discipline {
 
 /// The DSCP of the tight class: the old "minimise delay" (TOS 0x10).
 const TIGHT_DSCP: u8 = 4;
-/// What its parameters are divided by.
+/// The divisor of its parameters.
 const TIGHT_DIVISOR: u64 = 5;
 
 #[derive(Clone, Debug)]
@@ -140,7 +141,7 @@ impl<const CLASSES: usize> Settings for Config<CLASSES> {
     }
 }
 
-/// What a bulk queue holds in one place.
+/// An entry of a bulk queue.
 #[derive(Clone, Copy, Debug)]
 enum Entry<P> {
     Packet(P),
@@ -148,7 +149,7 @@ enum Entry<P> {
     Dummy,
 }
 
-/// One pair of queues. Each packet has its bucket's slot beside it.
+/// One pair of queues. Each packet has the slot of its bucket.
 #[derive(Clone, Debug)]
 struct Class<P> {
     sparse: VecDeque<(u32, P)>,
@@ -157,7 +158,7 @@ struct Class<P> {
     active: u32,
     dummies: u32,
     held: Backlog,
-    /// What this class has been served ahead of the other, in packets times flows.
+    /// The service of this class ahead of the other's, in packets times flows.
     deficit: i64,
 }
 
@@ -181,7 +182,7 @@ impl<P> Class<P> {
     }
 }
 
-/// A flow's controller, and what it has in each class's bulk queue.
+/// A flow's controller, and its packets in each class's bulk queue.
 #[derive(Clone, Copy, Debug)]
 struct Bucket<const CLASSES: usize> {
     law: Twofold,
@@ -229,7 +230,7 @@ impl<P: Packet, const CLASSES: usize> CodelAf<P, CLASSES> {
         usize::from(CLASSES > 1 && packet.dscp().value() == TIGHT_DSCP)
     }
 
-    /// The class that a packet of this pair and this queue of it (0: sparse) is told to be of.
+    /// The class that telemetry has for a packet of this pair and queue (0: sparse).
     #[inline]
     fn class(pair: usize, queue: usize) -> &'static table::Class {
         if CLASSES == 1 { &CNQ_CLASSES[queue] } else { &TWIN_CLASSES[pair] }

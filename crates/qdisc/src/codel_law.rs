@@ -9,7 +9,7 @@
 //! - on entering the dropping state, `count` resumes from what it gained in the last one if that ended less
 //!   than 16 intervals ago;
 //! - a mark ends the work of a dequeue, so at most one packet is marked, however many signals are due;
-//! - what bounds the drops of a dequeue, and whether an empty queue begins anew, is the kernel's ([`CodelLaw`]).
+//! - the kernel ([`CodelLaw`]) decides what bounds the drops of a dequeue, and whether an empty queue starts over.
 //!
 //! With 32-bit time "less than 16 intervals ago" is also true of anything more than 36 minutes ago. The
 //! kernel's clock starts at boot, ours at the run's beginning; within 36 minutes the two agree.
@@ -65,7 +65,7 @@ pub(crate) struct Params {
     pub(crate) selector: Option<(u8, u8)>,
     /// Whether to mark what can be marked.
     pub(crate) ecn: bool,
-    /// Whether an empty queue begins anew, and signals are bounded.
+    /// Whether an empty queue starts over, and signals are bounded.
     bounded: bool,
 }
 
@@ -244,7 +244,7 @@ impl<Q> Dequeue<'_, Q> {
         let mut left = if self.params.bounded { MOST_DROPS } else { u32::MAX };
         while self.state.dropping && !is_before(now, self.state.drop_next) {
             if left == 0 {
-                // Far behind: what is due is forgotten.
+                // Far behind: forget the signals that are due.
                 self.state.drop_next = self.state.next_after(now, self.params);
                 break;
             }

@@ -1,4 +1,4 @@
-//! What a discipline has besides [`Qdisc`]: words to be made from and changed with.
+//! The part of a discipline besides [`Qdisc`]: construction and changes from words.
 
 use crate::words::{TcError, TcTokens};
 use crate::{AnyQdisc, Context, Discipline, Packet, Qdisc, QdiscQuirks, Telemetry};
@@ -50,8 +50,8 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
         None
     }
 
-    /// Puts `child` in the place of the present one, whose packets are dropped as [`crate::Reason::Flushed`]; the new
-    /// one begins its work at `now`. What has no child gives `child` back.
+    /// Replaces the present child by `child`, which begins its work at `now`; packets of the old child are dropped as
+    /// [`crate::Reason::Flushed`]. Returns `child` if the discipline takes no child.
     fn replace_child<T: Telemetry<P>>(
         &mut self,
         _now: Time,
@@ -61,7 +61,7 @@ pub trait TcConfigurable<P: Packet>: Qdisc<P> + Sized {
         Some(child)
     }
 
-    /// Sets the rate of its shaper; what is queued stays. False when it has none.
+    /// Sets the rate of its shaper; packets already queued stay. False when it has none.
     fn set_rate(&mut self, _now: Time, _rate: Rate) -> bool {
         false
     }
@@ -78,7 +78,7 @@ pub(crate) trait Children<P>: Debug + Sync {
     ) -> Result<AnyQdisc<P>, TcError>;
 }
 
-/// What a discipline is built with, besides its words.
+/// The input for building a discipline, besides its words.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct BuildContext<'a, P> {

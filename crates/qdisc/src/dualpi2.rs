@@ -137,12 +137,12 @@ impl<P: Packet> DualPi2<P> {
     fn is_l_next(&self, now: Time) -> bool {
         match self.config.t_shift {
             None => self.credit <= 0,
-            // RFC 9332 §4.2.2: the queue whose head is older, L's counted as older by the shift.
+            // RFC 9332 §4.2.2: the queue with the older head, with L's age raised by the shift.
             Some(shift) => age(&self.l, now) + shift >= age(&self.c, now),
         }
     }
 
-    /// Takes the packet whose turn it is.
+    /// Takes the packet that the scheduler chooses.
     #[inline]
     fn take(&mut self, now: Time) -> Option<Taken<P>> {
         let (in_c, in_l) = (!self.c.is_empty(), !self.l.is_empty());

@@ -1,9 +1,9 @@
-//! A discipline behind a pointer: how one that this crate has never heard of stands in a queue.
+//! A discipline behind a pointer: the form in which a queue holds one that this crate does not know.
 //!
 //! Built-in disciplines are variants of [`crate::AnyQdisc`] and are compiled for the telemetry that they report to. One from outside
-//! is a [`DynQdisc`] in [`crate::AnyQdisc::Custom`]: its methods are found through a table of pointers, and so are those of the
-//! telemetry that it is handed. Whoever writes a discipline need not know: [`crate::Qdisc`] and [`TcConfigurable`] are what
-//! is written, and everything that has them (and can be cloned and sent to another thread) has this form too. A
+//! is a [`DynQdisc`] in [`crate::AnyQdisc::Custom`]: its methods are called through a table of pointers, and so are
+//! those of the telemetry that it receives. Authors of disciplines need not know: every type that implements
+//! [`crate::Qdisc`] and [`TcConfigurable`] (and can be cloned and sent to another thread) has this form too. A
 //! discipline that cannot be generic over the telemetry, such as one loaded at run time, implements [`DynQdisc`] itself.
 //!
 //! Invariant: both forms of a discipline make the same decisions; the object form forwards and does nothing else.
@@ -79,7 +79,7 @@ macro_rules! with_reference {
     }};
 }
 
-#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl<P: OwnedPacket, Q: TcConfigurable<P> + Clone + Send + 'static> DynQdisc<P> for Q {
     fn info(&self) -> &'static Discipline {
         Q::INFO

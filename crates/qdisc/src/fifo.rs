@@ -49,7 +49,7 @@ pub trait Limit: Clone + 'static {
     const LIMIT: OptionSpec;
     /// What tc prints behind the limit.
     const UNIT: char;
-    /// Whether a packet of `len` bytes still fits beside what is `held`.
+    /// Whether a packet of `len` bytes still fits, with `held` in the queue.
     fn fits(held: Backlog, len: u32, limit: u32) -> bool;
 }
 

@@ -10,7 +10,7 @@ pub(crate) const UNLISTED: u32 = u32::MAX - 1;
 
 /// A queue that can be on a list.
 pub(crate) trait Listed {
-    /// The queue whose turn comes after it, or [`UNLISTED`].
+    /// The next queue on the list, or [`UNLISTED`].
     fn next(&mut self) -> &mut u32;
 }
 

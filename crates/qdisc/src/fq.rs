@@ -1,25 +1,26 @@
 //! `fq`: a host's queue. A queue for each flow, served in turn, and no packet before its time.
 //!
 //! Source: Linux 7.3, `net/sched/sch_fq.c`; iproute2 6, `tc/q_fq.c`. The kernel's flow is a socket; here it is
-//! [`Packet::flow_key`], exactly, without buckets. Turns are as in `fq_codel`: new flows first, `quantum` bytes of
+//! [`Packet::flow_key`], exactly, without buckets; `orphan_mask` hashes flows to buckets, as the kernel does with packets of other hosts. Turns are as in `fq_codel`: new flows first, `quantum` bytes of
 //! credit a turn, `initial_quantum` to begin with. There is no AQM, only `limit` and `flow_limit`.
 //!
-//! What paces: the earliest time that a packet itself brings along ([`Packet::departure`], the kernel's
-//! `skb->tstamp`), and besides `maxrate` for every flow. A transport that paces itself hands packets over when they
-//! are due and brings none. A flow whose head is not due is set aside until then. A packet that brings no time is
-//! paced by quanta: the gap comes after the credit is used up, and is that of at least a quantum.
+//! Two things pace: the earliest time that a packet itself brings along ([`Packet::departure`], the kernel's
+//! `skb->tstamp`), and `maxrate` for every flow. A transport that paces itself hands packets over when they are due and
+//! brings none. A flow is set aside until its head is due. A packet that brings no time is paced by quanta: the gap
+//! comes after the credit is used up, and is that of at least a quantum.
 //!
 //! Invariants: a flow's packets leave in the order of their times, those of one time in order of arrival; none
 //! before its time; no flow holds more than `flow_limit` packets.
 //!
 //! Where this differs from Linux: one band (packets here have no priority); no fast path around the flows for a
 //! queue that is empty, so that credit is charged for those packets too; a socket's own pacing rate is the
-//! sender's business; flows idle for 3 s are forgotten when they come back, the kernel's gather in passing.
+//! sender's business; flows idle for 3 s are forgotten when they come back, the kernel's gather in passing; `orphan_mask` cannot be changed,
+//! because flows would move between queues.
 
 use crate::configured::{BuildContext, TcConfigurable};
 use crate::settings::{Setting, Settings};
 use crate::show;
-use crate::table::{self, DefaultValue, Discipline, OptionSpec};
+use crate::table::{self, DefaultValue, Discipline, Kind, OptionSpec, ValueSpec};
 use crate::tally::{QdiscCounters, mark};
 use crate::words::{TcError, TcTokens};
 use crate::{Backlog, Context, Dequeued, Packet, Qdisc, QdiscQuirks, Reason, Telemetry};
@@ -63,6 +64,7 @@ struct Config {
     ce_threshold: Option<Span>,
     horizon: Span,
     horizon_drop: bool,
+    orphan_mask: Option<u32>,
 }
 
 impl Settings for Config {
@@ -154,6 +156,20 @@ impl Settings for Config {
             ..OptionSpec::BASE
         }
         .sets(|config, given| config.horizon_drop = given.on),
+        OptionSpec {
+            name: "orphan_mask",
+            values: &[ValueSpec {
+                name: "MASK",
+                kind: Kind::Count { unit: "hash buckets, less one,", min: 0, max: u32::MAX as u64 },
+                optional: false,
+            }],
+            preset: DefaultValue::Unset("each flow has a socket"),
+            doc: "treat packets as a router's, which have no socket: flows with the same masked hash share a queue (Linux: 1023)",
+            tried: &["orphan_mask 0", "orphan_mask 1023"],
+            fixed: true,
+            ..OptionSpec::BASE
+        }
+        .sets(|config, given| config.orphan_mask = Some(given.number())),
     ];
     const CHANGE_STARTS_AFRESH: bool = false;
 
@@ -170,6 +186,7 @@ impl Settings for Config {
             ce_threshold: None,
             horizon: Span::ZERO,
             horizon_drop: false,
+            orphan_mask: None,
         }
     }
 }
@@ -263,7 +280,7 @@ impl<P: Packet> Fq<P> {
         slot
     }
 
-    /// Flows whose time has come take their turns again.
+    /// Flows with a head that is now due take their turns again.
     fn release(&mut self, now: Time) {
         while let Some(&(at, slot)) = self.throttled.first()
             && at <= now
@@ -274,7 +291,7 @@ impl<P: Packet> Fq<P> {
         }
     }
 
-    /// The packet whose turn it is, if any is due.
+    /// The next packet in turn, if any is due.
     fn next<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Option<P> {
         loop {
             let from_new = !self.new.is_empty();
@@ -387,7 +404,7 @@ report! {
     }
     gauges {
         flows: Count, "flows with packets" => fq.active();
-        throttled: Count, "flows whose head is not due" => fq.throttled.len();
+        throttled: Count, "flows with a head that is not due" => fq.throttled.len();
     }
 }
 
@@ -409,7 +426,11 @@ impl<P: Packet> Qdisc<P> for Fq<P> {
             due = horizon;
         }
         packet.set_stamp(due);
-        let slot = self.slot(now, packet.flow_key());
+        let key = match self.config.orphan_mask {
+            Some(mask) => mix(packet.flow_key()) & u64::from(mask),
+            None => packet.flow_key(),
+        };
+        let slot = self.slot(now, key);
         let flow = &mut self.flows[slot];
         if flow.packets.len() >= self.config.flow_limit as usize {
             self.counts.flow_limit += 1;
@@ -503,6 +524,9 @@ impl<P: Packet> TcConfigurable<P> for Fq<P> {
             c.limit, c.flow_limit, c.quantum, c.initial_quantum
         );
         let mut add = |more: String| text.push_str(&more);
+        if let Some(mask) = c.orphan_mask {
+            add(format!(" orphan_mask {mask}"));
+        }
         if !c.pacing {
             add(" nopacing".to_owned());
         }

@@ -113,7 +113,7 @@ impl Settings for Config {
             name: "ce_threshold_selector",
             values: &[ValueSpec { name: "VALUE/MASK", kind: Kind::Masked, optional: false }],
             preset: DefaultValue::Unset("every packet"),
-            doc: "ce_threshold concerns only packets whose traffic-class byte, masked, is the value",
+            doc: "ce_threshold concerns only packets with this value in the masked bits of their traffic-class byte",
             known: Some(|profile| profile.fq_codel_ce_threshold_selector),
             ..OptionSpec::BASE
         }.sets(|config, given| config.codel.selector = Some(given.masked())),
@@ -167,7 +167,7 @@ struct Flow<P> {
     codel: State,
     /// Bytes left of this turn; negative when the last packet overran it.
     deficit: i32,
-    /// The queue whose turn comes after it on its list.
+    /// The next queue on its list.
     next: u32,
 }
 
@@ -215,7 +215,7 @@ impl<P: Packet> codel_law::Queue<P> for Head<'_, P> {
 pub struct FqCodel<P> {
     config: Config,
     profile: QdiscQuirks,
-    /// What the hash is mixed with: the kernel's boot-time key.
+    /// Mixed into the hash: the kernel's boot-time key.
     perturbation: u64,
     flows: Vec<Flow<P>>,
     /// Bytes held by each flow, apart so that the search for the greatest stays in few cache lines.
@@ -247,7 +247,7 @@ impl<P: Packet> FqCodel<P> {
         self.held.memory > self.config.memory_limit
     }
 
-    /// The packet whose turn it is.
+    /// The next packet in turn.
     #[inline]
     fn next<T: Telemetry<P>>(&mut self, now: Time, cx: &mut Context<'_, T>) -> Option<P> {
         loop {
@@ -372,7 +372,7 @@ report! {
     } {
         new_flows_len: Count, "queues on the new list" => fq_codel.new.len;
         old_flows_len: Count, "queues on the old list" => fq_codel.old.len;
-        dropping: Count, "listed queues whose CoDel is in its dropping state" => dropping;
+        dropping: Count, "listed queues with CoDel in its dropping state" => dropping;
         count: Count, "greatest CoDel count of those queues" => count;
         head_delay: Seconds, "longest wait of a packet at the head of its queue" => delay;
     }

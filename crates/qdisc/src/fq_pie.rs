@@ -7,7 +7,7 @@
 //! later. ECN is off unless asked for.
 //!
 //! Invariants: packets of one flow keep their order; a queue is on at most one list, and on one whenever it holds
-//! packets; a queue whose controller is not at rest is among those that the timer visits.
+//! packets; the timer visits every queue with a controller that is not at rest.
 //!
 //! As in Linux, `memory_limit` bounds nothing: an arrival beyond it is counted as `overmemory` and goes on. The timer
 //! visits 2048 queues at a time; where there are more, the next come a timer tick later, and `tupdate` counts from
@@ -165,7 +165,7 @@ struct Flow<P> {
     controller: Controller,
     /// Bytes left of this turn; negative when the last packet overran it.
     deficit: i32,
-    /// The queue whose turn comes after it on its list.
+    /// The next queue on its list.
     next: u32,
     /// Whether it is among those that the timer visits.
     is_awake: bool,
@@ -183,12 +183,12 @@ impl<P> Listed for Flow<P> {
 pub struct FqPie<P> {
     config: Config,
     profile: QdiscQuirks,
-    /// What the hash is mixed with: the kernel's boot-time key.
+    /// Mixed into the hash: the kernel's boot-time key.
     perturbation: u64,
     flows: Vec<Flow<P>>,
     new: FlowList,
     old: FlowList,
-    /// The queues whose controllers may not be at rest, in no order.
+    /// Queues with controllers that may not be at rest, in no order.
     awake: Vec<u32>,
     next_update: Time,
     /// The first queue of the timer's next visit.
@@ -226,7 +226,7 @@ impl<P: Packet> FqPie<P> {
         }
     }
 
-    /// The packet whose turn it is; its queue's controller has seen it go.
+    /// The next packet in turn; its queue's controller has seen it go.
     #[inline]
     fn next(&mut self, now: Time) -> Option<P> {
         loop {

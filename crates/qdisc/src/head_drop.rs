@@ -1,5 +1,5 @@
 //! `pfifo_head_drop`: first in, first out, limited in packets; a packet that finds the queue full is taken, and the one at the head
-//! goes. Senders learn of a full queue a queue's time earlier, and what leaves is fresh: for real-time traffic.
+//! goes. Senders learn of a full queue a queue's time earlier, and packets that leave are fresh: for real-time traffic.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/sch_fifo.c` (`pfifo_tail_enqueue`); tc's name and default as for `pfifo`.
 //!

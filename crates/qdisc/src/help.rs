@@ -110,7 +110,7 @@ impl Discipline {
             symbol => format!("  {name:<16} {doc} [{symbol}]"),
         };
         if !self.classes.is_empty() {
-            lines.push("\nclasses, whose sojourn times are also recorded per class".to_owned());
+            lines.push("\nclasses, each with its own record of sojourn times".to_owned());
             lines.extend(self.classes.iter().map(|c| row(c.name, Unit::Count, c.doc)));
         }
         if !self.counters.is_empty() {

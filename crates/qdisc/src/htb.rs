@@ -2,14 +2,14 @@
 //! every published testbed.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/sch_htb.c`, `sch_api.c`/`sch_generic.c` (rates), and iproute2 6,
-//! `tc/q_htb.c`, `tc/tc_core.c` (burst). The testbeds use one class with nothing to borrow from, which is
-//! what is modelled: it may send while neither the tokens of its rate nor those of its ceil are below zero.
+//! `tc/q_htb.c`, `tc/tc_core.c` (burst). The testbeds use one class with nothing to borrow from, and so does this
+//! model: the class may send while neither the tokens of its rate nor those of its ceil are below zero.
 //!
 //! Invariants: tokens are time, in nanoseconds, never above the burst's and never below minus a minute; a
 //! packet that finds the bucket not in debt leaves at once, whatever its size; the child is asked for a packet
 //! only when one may leave, so the time spent waiting for tokens counts as the child's queueing delay, and never while it
-//! is empty (`htb_dequeue`, `htb_dequeue_tree`: a class without packets is not active), so a child that begins anew
-//! when it is asked in vain, as dualpi2's scheduler does, does not under htb.
+//! is empty (`htb_dequeue`, `htb_dequeue_tree`: a class without packets is not active), so a child that starts over
+//! after a dequeue from an empty queue, as dualpi2's scheduler does, does not start over under htb.
 //!
 //! Two consequences that surprise: with the default burst of 1600 bytes, two full packets leave back to back
 //! after a pause (1600 - 1514 is not below zero); and a packet may leave as soon as the debt is *zero*, so a
@@ -28,7 +28,7 @@ use sojourn_units::{Rate, Span, Time};
 /// The table of `htb`.
 pub const INFO: Discipline = Discipline {
     name: "htb",
-    summary: "a token bucket (one class) over the discipline whose words follow",
+    summary: "a token bucket (one class) over the discipline in the words that follow",
     source: "Linux 5.4 to 7.3, net/sched/sch_htb.c; iproute2 6, tc/q_htb.c",
     options: options_of!(Config),
     counters: COUNTERS,
@@ -83,7 +83,7 @@ impl Divisor {
 struct Bucket {
     rate: Rate,
     divisor: Divisor,
-    /// What it holds when full, in nanoseconds.
+    /// Its tokens when full, in nanoseconds.
     full: i64,
     tokens: i64,
 }
@@ -135,8 +135,8 @@ impl Config {
         self.ceil.unwrap_or(self.rate)
     }
 
-    /// tc's default burst: what a timer tick lets through, and a packet. With high-resolution timers, which
-    /// every kernel modelled has, the tick is a nanosecond (`get_hz` reads it from `/proc/net/psched`).
+    /// tc's default burst: the bytes of one timer tick, and a packet. With high-resolution timers, which every kernel
+    /// modelled has, the tick is a nanosecond (`get_hz` reads it from `/proc/net/psched`).
     fn burst_of(&self, given: Option<u32>, rate: Rate) -> u32 {
         let tick = (rate.bytes_per_sec() / 1_000_000_000) as u32;
         given.unwrap_or_else(|| tick.saturating_add(self.mtu))
@@ -283,7 +283,7 @@ impl<P: Packet> Htb<P> {
     }
 }
 
-/// In the scheduler's ticks of 64 ns, as tc is told.
+/// In the scheduler's ticks of 64 ns, as tc prints them.
 fn ticks(tokens: i64) -> i64 {
     (tokens >> 6).clamp(i32::MIN.into(), i32::MAX.into())
 }
@@ -432,10 +432,10 @@ impl<P: Packet> TcConfigurable<P> for Htb<P> {
         None
     }
 
-    /// As `tc class change … htb rate RATE` with the other words as they were: what was stated stays, what was not
-    /// follows the rate. Rate and bursts apply at once, tokens are kept. The caller asks [`Qdisc::dequeue`] again to
-    /// learn when the next packet may leave: it can only be the time it already knew, since a debt is time and time
-    /// is not converted.
+    /// As `tc class change … htb rate RATE` with the other words as they were: stated values stay, all others follow
+    /// the rate. Rate and bursts apply at once, tokens are kept. The caller asks [`Qdisc::dequeue`] again to learn when
+    /// the next packet may leave: it can only be the time it already knew, since a debt is time and time is not
+    /// converted.
     fn set_rate(&mut self, _now: Time, rate: Rate) -> bool {
         self.set(Config { rate, ..self.config.clone() });
         true

@@ -3,9 +3,9 @@
 //! Source: docs/sources/sce.md#lightweight-fair-queueing; chromi/sce `net/sched/sch_lfq_cobalt.c` @016a60ca; draft-morton-tsvwg-lightweight-fair-queueing.
 //!
 //! A flow with nothing queued, no debt and no skip mark puts its packet into the sparse queue, which is served
-//! first. All else goes to the bulk queue, which is read by a scan from head to tail. A flow whose deficit goes
-//! below zero gets a packet's worth back and a skip mark: the scan passes over its packets. At the end of the list
-//! all marks are cleared and the scan begins at the head again, so a flow sends about a full packet in each pass.
+//! first. All other packets go to the bulk queue. A scan reads it from head to tail. A flow with a deficit below zero
+//! gets a packet's worth back and a skip mark: the scan passes over its packets. At the end of the list all marks are
+//! cleared and the scan begins at the head again, so a flow sends about a full packet in each pass.
 //!
 //! Invariants: a flow's packets keep their order; a flow's last packet is never dropped by the law.
 //!
@@ -59,7 +59,7 @@ pub const INFO: Discipline = Discipline {
 
 /// The DSCP that is judged by a fifth.
 const TIGHT_DSCP: u8 = 4;
-/// What a flow gets back when its deficit is below zero (`psched_mtu`).
+/// Credit for a flow with a deficit below zero (`psched_mtu`).
 const MTU: i32 = 1514;
 /// The defaults divided by 5, in nanoseconds (docs/sources/sce.md).
 const TIGHT: TwofoldParams = TwofoldParams {
@@ -215,7 +215,7 @@ impl<P: Packet> LfqCobalt<P> {
         self.bulk.rewind();
     }
 
-    /// The next packet of the bulk queue whose flow is not to be passed over.
+    /// The next packet of the bulk queue that belongs to a flow without a skip mark.
     #[inline]
     fn pull(&mut self) -> Option<(u32, P)> {
         while !self.bulk.is_empty() {
@@ -329,7 +329,7 @@ report! {
         sparse_backlog: Count, "packets in the sparse queue" => lfq.sparse.len();
         bulk_backlog: Count, "packets in the bulk queue"
             => f64::from(lfq.held.packets) - lfq.sparse.len() as f64;
-        skipped: Count, "packets whose flow the scan passes over" => skipped;
+        skipped: Count, "packets that the scan passes over" => skipped;
         count: Count, "greatest CE count of the flows in the bulk queue" => count;
         sce_count: Count, "greatest SCE count of the flows in the bulk queue" => sce_count;
         p_drop: Probability, "greatest BLUE probability of the flows in the bulk queue" => p_drop;

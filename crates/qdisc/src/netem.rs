@@ -5,11 +5,11 @@
 //! Hence jitter reorders whenever it exceeds the gap between packets, and so does a delay that is lowered at
 //! run time; a constant delay keeps the order. With `slot`, packets that are due wait for the next slot ([`slot`]).
 //!
-//! Invariants: nothing leaves before its time, and what is held is at most `limit` packets (one more for the
-//! moment in which a copy was made). Jitter is uniform in [delay - jitter, delay + jitter). A correlation mixes
-//! each 32-bit draw with the one before, as in the kernel; since the kernel takes the rest of dividing by twice the
-//! jitter afterwards, jitter well below 4 s is as uniform and independent as without. Loss, copies and
-//! reordering, which compare the mixed value itself, do become bursty, and rarer than their percentages.
+//! Invariants: nothing leaves before its time, and at most `limit` packets are held (one more for the moment in which a
+//! copy was made). Jitter is uniform in [delay - jitter, delay + jitter). A correlation mixes each 32-bit draw with the
+//! one before, as in the kernel; since the kernel takes the rest of dividing by twice the jitter afterwards, jitter
+//! well below 4 s is as uniform and independent as without. Loss, copies and reordering, which compare the mixed value
+//! itself, do become bursty, and rarer than their percentages.
 //!
 //! Order on arrival: copy, loss, limit, then for the copy all of it again without being copied, then delay. The
 //! kernel gives the copy to the root of the tree; here it goes into this netem, which is the same unless netems are
@@ -19,11 +19,11 @@
 //! `tc qdisc change` hands limit, delay, loss, duplicate and reordering over whole; `slot`, `rate`, `distribution` and
 //! `ecn` stay as they are unless they are written (`slot 0` is none).
 //!
-//! The trick: packets that leave no earlier than all before them wait in a ring; only the others, of which a
-//! constant delay has none, go through a heap.
+//! The trick: packets that leave no earlier than all before them wait in a ring; only the others go through a heap, and
+//! with a constant delay there are no others.
 //!
-//! With `rate` a packet takes its time on top of its delay, and begins it when the last packet held is due: a link of
-//! that rate behind the queue, whose delay is not served twice. With a rate, jitter no longer reorders.
+//! With `rate` a packet takes its time on top of its delay, and begins it when the last packet held is due: like a link
+//! of that rate behind the queue, without serving the delay twice. With a rate, jitter no longer reorders.
 //!
 //! Of netem's options `corrupt`, `seed` and the slots' distribution are not here, and are refused by name.
 
@@ -104,7 +104,7 @@ pub struct Netem<P> {
     /// Reordered packets, which leave at once.
     ahead: VecDeque<P>,
     ahead_bytes: u64,
-    /// Packets whose times do not decrease.
+    /// Packets in the order of their times.
     ring: Line<P>,
     /// The time of the last one in the ring.
     last: Time,

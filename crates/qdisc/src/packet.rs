@@ -48,8 +48,8 @@ pub trait Packet {
         None
     }
 
-    /// When the discipline that holds the packet took it, or whatever else it noted: the kernel's `skb->cb`.
-    /// Owned by whichever discipline holds the packet; the next one overwrites it.
+    /// When the discipline that holds the packet took it, or another time that it noted: the kernel's `skb->cb`. Owned
+    /// by whichever discipline holds the packet; the next one overwrites it.
     fn stamp(&self) -> Time;
 
     /// Notes [`Packet::stamp`].

@@ -1,10 +1,10 @@
-//! `pi2`: one queue whose packets are marked or dropped, on leaving, with the square of what a
-//! proportional-integral controller puts out.
+//! `pi2`: one queue with a proportional-integral controller. Packets are marked or dropped, on leaving, with the square
+//! of the controller's output.
 //!
 //! Source: De Schepper, Bondarenko, Tsang, Briscoe, "PI²: A Linearized AQM for both Classic and Scalable TCP",
-//! CoNEXT 2016; RFC 9332 appendix A, whose C queue alone this is. There is no `pi2` in mainline Linux: where the
-//! paper is silent it does as `net/sched/sch_dualpi2.c` of Linux 7.3 does, whose controller ([`crate::pi2_law`])
-//! and defaults it has. The paper's own: target 20 ms, tupdate 32 ms, alpha 0.3125 Hz, beta 3.125 Hz.
+//! CoNEXT 2016; RFC 9332 appendix A; this is its C queue alone. There is no `pi2` in mainline Linux: where the paper is
+//! silent, this code follows `net/sched/sch_dualpi2.c` of Linux 7.3 and shares its controller ([`crate::pi2_law`]) and
+//! defaults. The paper's own: target 20 ms, tupdate 32 ms, alpha 0.3125 Hz, beta 3.125 Hz.
 //!
 //! The delay that the controller sees is the age of the head, every `tupdate`. A packet that leaves two full ones
 //! behind is signalled at p'² ([`Reason::Classic`]); ECN-capable ones are marked up to `ecn_drop` (25 %, which is
@@ -29,7 +29,7 @@ use sojourn_units::{Ecn, Random, Span, Time};
 /// The table of `pi2`.
 pub const INFO: Discipline = Discipline {
     name: "pi2",
-    summary: "one queue whose marks or drops are the square of a proportional-integral controller's output",
+    summary: "one queue that marks or drops with the square of a proportional-integral controller's output",
     source: "De Schepper et al., CoNEXT 2016; RFC 9332 appendix A; as Linux 7.3, net/sched/sch_dualpi2.c, where that is silent",
     options: options_of!(Config),
     counters: COUNTERS,

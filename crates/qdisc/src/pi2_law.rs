@@ -1,5 +1,5 @@
-//! The controller that PI2 and DualPI2 share: a proportional-integral law on the queueing delay, whose output
-//! p' scalable traffic meets linearly and classic traffic squared.
+//! The controller that PI2 and DualPI2 share: a proportional-integral law on the queueing delay. Its output p' applies
+//! to scalable traffic as it is and to classic traffic squared.
 //!
 //! Source: RFC 9332 §2.4 and appendix A; Linux 7.3 and L4STeam/linux of 2020, `net/sched/sch_dualpi2.c`
 //! (`calculate_probability`), which compute alike. De Schepper et al., "PI²", CoNEXT 2016, has the idea.

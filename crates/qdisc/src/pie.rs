@@ -31,7 +31,7 @@ use sojourn_units::{CoarseClock, Time};
 /// The table of `pie`.
 pub const INFO: Discipline = Discipline {
     name: "pie",
-    summary: "one queue whose early drops or marks a proportional-integral controller steers",
+    summary: "one queue with early drops or marks by a proportional-integral controller",
     source: "RFC 8033; Linux 5.4 to 7.3, net/sched/sch_pie.c, include/net/pie.h",
     options: options_of!(Config),
     counters: COUNTERS,

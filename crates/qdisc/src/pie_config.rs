@@ -16,7 +16,7 @@ const GAIN: &[ValueSpec] = &[ValueSpec {
     optional: false,
 }];
 
-/// What the controllers of a discipline are set to (`struct pie_params`).
+/// The settings of a discipline's controllers (`struct pie_params`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PieConfig {
     pub(crate) params: Params,

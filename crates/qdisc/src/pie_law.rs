@@ -25,7 +25,7 @@ pub(crate) fn seconds(ticks: Ticks) -> f64 {
     f64::from((ticks << 6) as u32 / 1_000) / 1e6
 }
 
-/// What the controller is set to.
+/// The settings of the controller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Params {
     /// Delay that it aims at.
@@ -64,7 +64,7 @@ pub(crate) struct Controller {
 }
 
 impl Controller {
-    /// One whose probability has `bits` bits: 64, or 56 since 5.6.
+    /// A controller with a probability of `bits` bits: 64, or 56 since 5.6.
     pub(crate) const fn new(bits: u32) -> Self {
         Self {
             one: u64::MAX >> (64 - bits),

@@ -1,4 +1,4 @@
-//! What differs between the kernels whose queue disciplines are modelled.
+//! The differences between the kernels that provide the modelled queue disciplines.
 //!
 //! A stack (`sojourn stacks NAME`) is assembled elsewhere from several such tables; this is the part that
 //! concerns queues. A switch is one field here, one line in each constant below, and a question in the
@@ -31,8 +31,8 @@ pub enum CodelLaw {
     /// may be the first to be dropped. One dequeue drops as many packets as are due, and where a short interval or a high
     /// count makes the next one due at once, all of them. Up to 5.10 at the least.
     Unbounded,
-    /// A queue that is found empty begins anew. One dequeue drops at most 256 packets, and what is due beyond is
-    /// forgotten; signals are at least 1.024 us apart. Linux 7.3.
+    /// A queue that is found empty starts over. One dequeue drops at most 256 packets, and drops due beyond that number
+    /// are forgotten; signals are at least 1.024 us apart. Linux 7.3.
     Bounded,
 }
 
@@ -106,7 +106,7 @@ impl QdiscQuirks {
 
     /// The L4S team's kernel of April 2020, 5.4-rc3. It ticks in milliseconds: tc printed the default of PIE's `tupdate` as
     /// 15.0ms after the re-run of 25 April (`ect1_qdisc.csv`), where the kernel rounds up to ticks and 250 a second would
-    /// have made it 16.0. What the others of 5.4 were built with is not known; they are taken to be built alike.
+    /// have made it 16.0. The configuration of the other 5.4 kernels is unknown; they are taken to have the same.
     pub const L4STEAM_2020_04: Self =
         Self { name: "l4steam-2020-04", dualpi2: DualPi2::L4sTeam, hz: 1000, ..Self::LINUX_5_4 };
 

@@ -4,7 +4,7 @@ use crate::packet::Packet;
 use crate::telemetry::{Context, Telemetry};
 use sojourn_units::Time;
 
-/// What a discipline answers when it is asked for a packet.
+/// A discipline's answer when it is asked for a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Dequeued<P> {
     /// This one leaves now.

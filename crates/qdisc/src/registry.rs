@@ -151,8 +151,8 @@ impl<P: Packet + 'static> Registry<P> {
     }
 
     /// Adds a discipline for packets of this kind. `build` makes one from the words behind the name, which it reads to
-    /// the end. What is known at run time only has a table that was leaked once: there is one for each discipline
-    /// that is loaded, and runs refer to its names.
+    /// the end. The table of a discipline that is loaded at run time is leaked once: every loaded discipline has one,
+    /// and runs refer to its names.
     ///
     /// # Errors
     /// As of [`Registry::add`].
@@ -195,8 +195,8 @@ impl<P: Packet + 'static> Registry<P> {
 
 impl<P: Packet> Registry<P> {
     /// The discipline that `words` describe, as the kernel of `quirks` has it: `fq_codel flows 1 target 1ms`,
-    /// `htb rate 50mbit pie ecn`. Keys are drawn from `random`. It begins its work at time zero; one that is
-    /// built later goes in by [`AnyQdisc::replace`] or is told by [`AnyQdisc::start`].
+    /// `htb rate 50mbit pie ecn`. Keys are drawn from `random`. It begins its work at time zero; for one that is built
+    /// later, call [`AnyQdisc::replace`] or [`AnyQdisc::start`] with the time.
     ///
     /// # Errors
     /// Whatever is wrong with the words, with its place in them.

@@ -42,10 +42,10 @@ impl Reported for Span {
 
 /// The statistics and gauges of a discipline, one row each: `name: Unit, …, "what it is" => value;`.
 ///
-/// It makes, beside the type, the tables `COUNTERS` and `GAUGES` for its [`crate::Discipline`], and the methods
-/// `counted(&self)`, for [`crate::QdiscCounters::stats`], and `gauged(&self, now, out)`, for [`crate::Qdisc::gauges`]. A row
-/// of `counters` also says on which line below `backlog` tc prints it, and when ([`crate::table::Shown`]). What
-/// several gauges need is computed once, in `where`. `gauges` may be left out.
+/// It makes, next to the type, the tables `COUNTERS` and `GAUGES` for its [`crate::Discipline`], and the methods
+/// `counted(&self)`, for [`crate::QdiscCounters::stats`], and `gauged(&self, now, out)`, for [`crate::Qdisc::gauges`].
+/// A row of `counters` also says on which line below `backlog` tc prints it, and when ([`crate::table::Shown`]).
+/// `where` computes once the values that several gauges need. `gauges` may be left out.
 ///
 /// ```
 /// use sojourn_qdisc::{Discipline, Packet, PacketQueue, report};
@@ -118,7 +118,7 @@ macro_rules! report {
         @gauges [$($generics:tt)*] $type:ty, $it:ident at $now:ident, [$($common:tt)*],
         $($name:ident: $unit:ident, $doc:literal => $value:expr;)*
     ) => {
-        /// What there is of its state.
+        /// The gauges of its state.
         const GAUGES: &[$crate::table::Gauge] = &[$(
             $crate::table::Gauge {
                 name: ::core::stringify!($name),
@@ -174,8 +174,8 @@ macro_rules! reports {
 /// The rows that a discipline has for each of its classes, all alike: the name of each begins with the class's prefix.
 /// Otherwise as [`crate::report!`].
 ///
-/// The classes stand in the order in which they are told; each says where its state is, or `None` for one that is not
-/// there. Of counters, those of the whole come first. What several rows need is computed once a class, in `where`.
+/// The classes come in the order of the report; each gives its state, or `None` if the class is not there. The counters
+/// of the whole come first. `where` computes once per class the values that several rows need.
 macro_rules! report_classes {
     (
         impl[$($generics:tt)*] $type:ty, $it:ident;
@@ -219,7 +219,7 @@ macro_rules! report_classes {
         gauges where { $($common:tt)* }
         { $($rows:tt)* }
     ) => {
-        /// What there is of its state.
+        /// The gauges of its state.
         const GAUGES: &[$crate::table::Gauge] =
             $crate::report::report_classes!(@gauges [$($prefix)*] [] $($rows)*);
 

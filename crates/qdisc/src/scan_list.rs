@@ -76,13 +76,13 @@ impl<V> ScanList<V> {
         self.remove(self.head)
     }
 
-    /// Takes what the scan stands at, and the scan goes on.
+    /// Takes the packet at the scan's place, and the scan goes on.
     #[inline]
     pub(crate) fn pull(&mut self) -> Option<V> {
         self.remove(self.scan)
     }
 
-    /// What the scan stands at; nothing past the end.
+    /// The packet at the scan's place; nothing past the end.
     #[inline]
     pub(crate) fn scanned(&self) -> Option<&V> {
         self.nodes.get(self.scan as usize)?.value.as_ref()

@@ -212,7 +212,7 @@ macro_rules! options_of {
 
 /// A discipline's configuration: its options, each with what it sets.
 pub trait Settings: Clone + 'static {
-    /// The table, whose options are [`options_of!`](crate::options_of) this.
+    /// The table; its options are [`options_of!`](crate::options_of) this.
     const INFO: &'static Discipline;
 
     /// The options, in the order in which they are documented.
@@ -275,8 +275,8 @@ pub fn defaults(info: &'static Discipline, profile: &QdiscQuirks) -> Vec<ParsedO
     defaults.expect("the defaults in the table can be read")
 }
 
-/// Reads a discipline's options, from the words behind its name to their end. `changing` says that the discipline is there
-/// already and these are its defaults put anew.
+/// Reads a discipline's options, from the words behind its name to their end. `changing` says that the discipline
+/// exists already and these words restore its defaults.
 fn read(
     info: &'static Discipline,
     words: &mut TcTokens<'_>,

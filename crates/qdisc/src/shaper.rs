@@ -63,7 +63,7 @@ impl Clock {
         Self { per_byte: PerByte::new(rate.bytes_per_sec()), next: Time::ZERO }
     }
 
-    /// Another rate from now on; what was charged stays charged.
+    /// Another rate from now on; bytes already charged keep their time.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
         self.per_byte = PerByte::new(rate.bytes_per_sec());
     }
@@ -164,7 +164,7 @@ const OVERHEAD: OptionSpec = OptionSpec {
         optional: false,
     }],
     preset: DefaultValue::Unset("raw: the length with its Ethernet header"),
-    doc: "bytes added to each IP packet when it is charged, in the place of its Ethernet header (tc's negative ones are not modelled)",
+    doc: "bytes added to each IP packet when it is charged, instead of its Ethernet header (tc's negative ones are not modelled)",
     needs: Some(BANDWIDTH.name),
     ..OptionSpec::BASE
 };

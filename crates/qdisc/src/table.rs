@@ -13,7 +13,7 @@ pub struct Discipline {
     pub name: &'static str,
     /// What it is, in one sentence.
     pub summary: &'static str,
-    /// What it is modelled on: RFC and section, kernel file and version.
+    /// The source of the model: RFC and section, kernel file and version.
     pub source: &'static str,
     /// Its options, in the order in which they are documented.
     pub options: &'static [OptionSpec],
@@ -23,7 +23,7 @@ pub struct Discipline {
     pub gauges: &'static [Gauge],
     /// How the kernel's sends its statistics, for engines that run Linux.
     pub xstats: &'static Xstats,
-    /// The classes whose sojourn times are recorded per class, if it has any.
+    /// The classes with their own records of sojourn times, if it has any.
     pub classes: &'static [Class],
     /// Words that tc has and that are not here, each with the reason.
     pub refused: &'static [(&'static str, &'static str)],
@@ -55,7 +55,7 @@ impl Discipline {
 
     /// Words that somebody might write, for tests: the name with some options, each as its [`OptionSpec::tried`] has
     /// it, or one of [`Discipline::examples`]. With `changing` they are for `tc qdisc change`. Options that not all of
-    /// `kernels` have are left out. What is classful gets a child out of `children`, or none where there are none.
+    /// `kernels` have are left out. A classful discipline gets a child out of `children`, or none where there are none.
     ///
     /// `pick(n)` chooses a number below `n`. Where it is always 0, there are no more words than must be.
     ///
@@ -146,12 +146,11 @@ pub struct OptionSpec {
     pub aliases: &'static [&'static str],
     /// The word that switches it off (`noecn`).
     pub off: Option<&'static str>,
-    /// Words of which each stands in the place of the name and means something else (`atm` for `noatm`); none has
-    /// a value.
+    /// Words that replace the name and mean something else (`atm` for `noatm`); none has a value.
     pub others: &'static [&'static str],
     /// The values behind it; none for a switch.
     pub values: &'static [ValueSpec],
-    /// What holds when it is not given.
+    /// The value when it is not given.
     pub preset: DefaultValue,
     /// What it does, in one sentence.
     pub doc: &'static str,
@@ -211,7 +210,7 @@ impl OptionSpec {
     }
 }
 
-/// What holds when an option is not given.
+/// The value of an option that is not given.
 #[derive(Clone, Copy, Debug)]
 pub enum DefaultValue {
     /// This value, in tc's words; for a switch the word itself.

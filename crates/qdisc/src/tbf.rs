@@ -5,7 +5,7 @@
 //! Tokens are nanoseconds of the rate, as many as `burst` bytes take when the bucket is full. The head may leave
 //! when its own time is there, unlike `htb`'s, which leaves on any token and owes the rest. With `peakrate` the
 //! same holds of a bucket of `mtu` bytes at that rate. Only a packet that leaves moves the clock; until then
-//! tokens are computed anew each time.
+//! tokens are recomputed each time.
 //!
 //! Invariants: order of arrival; in any span the bytes that leave are at most `burst` and what the rate gives; a
 //! packet longer than `burst` (or than `mtu` with a peak) is refused ([`Reason::TooLong`]).

@@ -54,11 +54,11 @@ impl<P, T: Telemetry<P> + ?Sized> Telemetry<P> for &mut T {
     }
 }
 
-/// What every call of a discipline is given besides the time and the packet.
+/// The arguments of every call of a discipline besides the time and the packet.
 #[derive(Debug)]
 pub struct Context<'a, T: ?Sized> {
     /// The discipline's own random stream.
     pub random: &'a mut Random,
-    /// Where decisions are told.
+    /// Receives the decisions.
     pub telemetry: &'a mut T,
 }

@@ -1,8 +1,8 @@
 //! tc's words: a text cut at white space, each word with its place, and the error that points at one.
 //!
 //! Everything that configures a queue (command line, experiment file, batch import, change at run time) hands
-//! over such a text. Reading stops at the first mistake, and the mistake is told with the place of the word in
-//! the text that the user wrote, so that whoever embeds the text can underline it.
+//! over such a text. Reading stops at the first mistake, and the error has the place of the word in the text that the
+//! user wrote, so that whoever embeds the text can underline it.
 
 use crate::Discipline;
 use core::fmt;

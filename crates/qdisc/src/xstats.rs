@@ -1,17 +1,17 @@
-//! What the kernel's own discipline sends of its statistics over netlink, so that an engine that runs Linux tells them by
-//! the names of the discipline's table.
+//! The statistics that the kernel's own discipline sends over netlink, so that an engine that runs Linux reports them
+//! by the names of the discipline's table.
 //!
 //! The layouts are those of the kernel's interface (`include/uapi/linux/pkt_sched.h`, `tc_*_xstats`), which only ever
-//! grow at their ends: what an older kernel does not send is zero.
+//! grow at their ends: fields that an older kernel does not send are zero.
 
 use crate::reason::Reason;
 
-/// The layout of one discipline's statistics (`TCA_STATS_APP`), and what its counts are of.
+/// The layout of one discipline's statistics (`TCA_STATS_APP`), and the signals that its counts are of.
 #[derive(Clone, Copy, Debug)]
 pub struct Xstats {
-    /// The fields in their order. One that a counter or a gauge of the table is named as is told as that.
+    /// The fields in their order. A field with the name of a counter or a gauge of the table is reported as that one.
     pub fields: &'static [Field],
-    /// Which drops and marks they count, in the order in which they are told.
+    /// Which drops and marks they count, in the order of the report.
     pub signals: &'static [Counted],
 }
 

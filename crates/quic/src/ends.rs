@@ -19,7 +19,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Addresses are told apart by the implementations and not sent.
+/// The implementations distinguish addresses, and do not send them.
 pub(super) const CLIENT: SocketAddr =
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2)), 40_000);
 pub(super) const SERVER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1)), 443);
@@ -71,11 +71,11 @@ impl fmt::Debug for Side {
 #[derive(Debug)]
 struct Application {
     upload: bool,
-    /// What each stream has to carry.
+    /// The bytes that each stream has to carry.
     plan: Vec<u64>,
     /// Streams with what they still have to carry.
     streams: Vec<(StreamId, u64)>,
-    /// Streams of which everything was acknowledged.
+    /// Streams with everything acknowledged.
     finished: usize,
     is_open: bool,
     received: u64,
@@ -105,7 +105,7 @@ impl Application {
     fn on_event(&mut self, end: End, connection: &mut Connection, event: Event) -> bool {
         match (end, event) {
             (end, Event::ConnectionLost { reason }) => {
-                // The other end is told, and that it was is no news. One that was closed had nothing more to say.
+                // The other end hears of a close, which is then no news here. A closed one had nothing more to say.
                 let is_news = !matches!(
                     reason,
                     ConnectionError::ApplicationClosed(_) | ConnectionError::LocallyClosed
@@ -190,7 +190,7 @@ impl Application {
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             self.received += chunk.bytes.len() as u64;
         }
-        // That credit is to be told to the peer is seen when the connection is asked what it sends.
+        // Asking the connection for its datagrams shows whether credit is due to the peer.
         let _ = chunks.finalize();
     }
 }
@@ -288,7 +288,7 @@ impl Ends {
                 side.send(transmit.size, transmit.segment_size, ecn, out);
             }
         }
-        // What is due already is due now: a program's event loop would fire it at once, and time does not run back.
+        // A timer that is overdue is due now: a program's event loop would fire it at once, and time does not run back.
         let due = connection.poll_timeout().map_or(Time::NEVER, |at| clock.time(at.max(now)));
         side.timer = side.steps.map_or(due, |steps| steps.wake(clock.time(now), due));
         if end == End::Sender && self.watch.touched.get() != self.lost.1 {

@@ -4,8 +4,8 @@
 //! Which message each side sends when is TLS 1.3's (RFC 8446 §2, RFC 9001 §4.1): the client's hello, the server's hello,
 //! the server's further flight, the client's finish.
 
-/// What TLS's messages have beside the transport parameters, in bytes, with the cipher suites of ring, an Ed25519
-/// certificate of [`crate::tls`] and no ticket. A test holds TLS to it.
+/// Bytes of TLS's messages besides the transport parameters, with the cipher suites of ring, an Ed25519 certificate of
+/// [`crate::tls`] and no ticket. A test holds TLS to it.
 pub(crate) mod len {
     pub(crate) const CLIENT_HELLO: usize = 185;
     pub(crate) const SERVER_HELLO: usize = 90;
@@ -54,7 +54,7 @@ pub(crate) struct Handshake {
     is_client: bool,
     state: State,
     parameters: Vec<u8>,
-    /// What has come of the peer's messages and is not yet a whole one.
+    /// The bytes of the peer's messages that are not yet a whole one.
     buffer: Vec<u8>,
     /// Messages that have come.
     read: usize,

@@ -20,7 +20,7 @@ impl Seeds {
         Random::named(self.seed, &format!("{}/{what}", self.name))
     }
 
-    /// So many bytes for this purpose.
+    /// `N` bytes for this purpose.
     pub(crate) fn bytes<const N: usize>(&self, what: &str) -> [u8; N] {
         let mut stream = self.stream(what);
         core::array::from_fn(|_| stream.next_u32() as u8)

@@ -1,5 +1,5 @@
-//! Timers of a program that end at whole steps, as an event loop's do: tokio's clock counts milliseconds, and what waits for a
-//! time is called late.
+//! Timers of a program that end at whole steps, as an event loop's do: tokio's clock counts milliseconds, and a call
+//! that waits for a time comes late.
 //!
 //! Such a loop reads its clock in whole steps, rounds the time that it waits for up, and sleeps for the steps between. It sleeps
 //! from the moment that it is, which is not where a step begins. So it wakes up to two steps late, one in the mean (tokio 1.53,
@@ -24,7 +24,7 @@ impl Steps {
         Self { step, phase: seeds.stream("timers").below(step) }
     }
 
-    /// When a loop that begins to wait now is called for what is due then. What is due by now is not waited for.
+    /// When a loop that begins to wait now is called for something due then. There is no wait for anything due by now.
     pub(crate) fn wake(self, now: Time, due: Time) -> Time {
         if due <= now || due == Time::NEVER {
             return due;

@@ -31,7 +31,7 @@ pub(crate) struct Watch {
     pub(crate) losses: Cell,
     /// Congestion events by ECN.
     pub(crate) marks: Cell,
-    /// How often the control was told of losses or marks.
+    /// How often the control heard of losses or marks.
     pub(crate) touched: Cell,
     /// Persistent congestion.
     pub(crate) persistent: Cell,
@@ -135,9 +135,9 @@ impl Watch {
     }
 }
 
-/// Delivery-rate samples, as TCP's are taken (draft-cheng-iccrg-delivery-rate-estimation §3): what was delivered since the
-/// packet was sent that has just been acknowledged, over the longer of the time that it took to send and to acknowledge
-/// that. Implementations have none, or keep theirs to themselves.
+/// Delivery-rate samples, as TCP's are taken (draft-cheng-iccrg-delivery-rate-estimation §3): the bytes delivered since
+/// the departure of the packet that has just been acknowledged, over the longer of the time that it took to send and to
+/// acknowledge that. Implementations have none, or keep theirs to themselves.
 #[derive(Clone, Debug)]
 pub(crate) struct Delivery {
     /// Bytes acknowledged.
@@ -146,7 +146,7 @@ pub(crate) struct Delivery {
     at: Instant,
     /// When the packet had been sent that was acknowledged last.
     first_sent: Instant,
-    /// What was so when packets were sent that have not been acknowledged, in the order of their sending.
+    /// The state at the departure of packets that have not been acknowledged, in the order of their sending.
     flights: VecDeque<Flight>,
 }
 
@@ -164,7 +164,7 @@ impl Delivery {
         Self { delivered: 0, at: now, first_sent: now, flights: VecDeque::new() }
     }
 
-    /// Packets leave, while so many bytes were in flight.
+    /// Packets leave, with `in_flight` bytes in flight before.
     pub(crate) fn sent(&mut self, now: Instant, in_flight: u64) {
         if in_flight == 0 {
             (self.at, self.first_sent) = (now, now);
@@ -175,13 +175,13 @@ impl Delivery {
         }
     }
 
-    /// A packet of so many bytes was acknowledged.
+    /// A packet of `bytes` bytes was acknowledged.
     pub(crate) fn acked(&mut self, bytes: u64) {
         self.delivered += bytes;
     }
 
-    /// A batch of acknowledgements is complete, of which the packet that was sent last was sent then: bits per second, if
-    /// there is a sample.
+    /// A batch of acknowledgements is complete, and its last-sent packet left at `sent`: bits per second, if there is a
+    /// sample.
     pub(crate) fn sample(&mut self, now: Instant, sent: Instant) -> Option<u64> {
         self.at = now;
         while self.flights.front().is_some_and(|flight| flight.sent < sent) {

@@ -7,12 +7,12 @@
 //! A queue's distribution is likewise the sum of its flows': those recorded per flow, and the rest together.
 //!
 //! Invariants: an interval is `(from, to]`, as everywhere in the tables, but for the origin itself, which belongs to
-//! the first; what happens before the origin is counted nowhere. Distributions are emptied into the table when their
-//! interval is over, so that memory goes with what is recorded, and not with time or with flows.
+//! the first; events before the origin are counted nowhere. Distributions are emptied into the table when their
+//! interval is over, so that memory grows with the records, and not with time or with flows.
 //!
 //! The trick of the one-way delay: a bucket's width goes with its value, and a queue's millisecond would drown in the
-//! path's forty. What is distributed is therefore the delay less the part of it that never changes, which the table
-//! has again.
+//! path's forty. The distribution is therefore of the delay less its constant part, and the table has the whole delay
+//! again.
 
 use crate::distribution::Distribution;
 use sojourn_model::Scenario;
@@ -127,7 +127,7 @@ impl Delays {
         Self { warmup, table, subjects, subject_of, until: warmup, queues, queue_of, sojourns }
     }
 
-    /// The origin: what was before it counts nowhere.
+    /// The origin: delays before it count nowhere.
     #[inline]
     pub fn warmup(&self) -> Time {
         self.warmup
@@ -166,7 +166,7 @@ impl Delays {
         }
     }
 
-    /// A phase begins or ends: what follows is recorded apart from what was.
+    /// A phase begins or ends: later delays are recorded apart from earlier ones.
     pub fn cut(&mut self, now: Time) {
         let at = now.signed_since(self.warmup);
         for subject in &mut self.subjects {

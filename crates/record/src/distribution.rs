@@ -1,9 +1,9 @@
-//! Distributions of times, of which a packet is written to several.
+//! Distributions of times. A packet is written to several of them.
 //!
 //! The buckets are those of an HDR histogram of two significant figures, as the library of that name has it: a relative
 //! error of at most 1 %. They are known beforehand, and so the place of a time is two shifts, which is why this is ours.
 //!
-//! Invariant: only pages of buckets that a time has come to are there. A thousand flows whose delays are a few
+//! Invariant: only pages of buckets that a time has come to are there. A thousand flows with delays of a few
 //! milliseconds have a kilobyte each and not all of a histogram's twenty.
 
 use sojourn_units::Span;
@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(d.buckets().collect::<Vec<_>>(), [(255 << 56, u64::MAX, 1)]);
     }
 
-    /// What a distribution takes goes with the times that it has seen.
+    /// A distribution's memory grows with the times that it has seen.
     #[test]
     fn only_pages_that_a_time_came_to_are_there() {
         let mut d = Distribution::new();

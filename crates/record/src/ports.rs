@@ -17,7 +17,7 @@ pub fn queue_of<P>(node: &Node<P>) -> Option<&str> {
     }
 }
 
-/// What a port is called in the tables.
+/// The name of a port in the tables.
 pub fn subject(role: &Role) -> String {
     match role {
         Role::Queue { element } => element.clone(),
@@ -74,7 +74,7 @@ impl PortElements {
     }
 }
 
-/// What tc shows for everything that holds packets; `when` is `setup` or `teardown`.
+/// Records tc's output for everything that holds packets; `when` is `setup` or `teardown`.
 pub fn tc<P: PathPacket>(record: &mut Recorder, now: Time, when: &str, topology: &Topology<P>) {
     for node in &topology.nodes {
         if !matches!(node.role, Role::Nic { .. }) {
@@ -137,7 +137,7 @@ fn signal_rows(record: &mut Recorder, now: Time, element: usize, stats: &PortSta
     }
 }
 
-/// Counters at the end: `tc -s`'s of queues, and what conservation is checked by.
+/// Counters at the end: `tc -s`'s of queues, and those that the check of conservation uses.
 pub fn totals<P: PathPacket>(record: &mut Recorder, topology: &Topology<P>) {
     let stats_rows = |record: &mut Recorder, subject: &str, stats: &PortStats, held: u32| {
         for (name, value) in [

@@ -59,7 +59,7 @@ struct ElementBefore {
     counts: Vec<(&'static str, SignalKind, u64)>,
 }
 
-/// A flow's names in the tables' dictionaries, and what had arrived when the last row was written.
+/// A flow's names in the tables' dictionaries, and the bytes that had arrived when the last row was written.
 #[derive(Debug)]
 struct FlowBefore {
     flows: Code<rows::Flows>,
@@ -301,7 +301,7 @@ impl Recorder {
         });
     }
 
-    /// What tc shows for something that holds packets; `when` is `setup` or `teardown`.
+    /// Records tc's output for something that holds packets; `when` is `setup` or `teardown`.
     pub fn tc(&mut self, at: Time, when: &str, subject: &str, text: &str) {
         let t_s = self.seconds(at);
         let (when, subject, text) = (when.into(), subject.into(), text.into());

@@ -70,7 +70,7 @@ pub struct FlowSample {
 }
 
 impl FlowSample {
-    /// A flow of which nothing is known.
+    /// An unknown flow.
     pub const UNKNOWN: Self = Self {
         delivery_rate_bps: f64::NAN,
         rtt_s: f64::NAN,

@@ -140,14 +140,14 @@ pub fn jain(values: &[f64]) -> f64 {
     total * total / (values.len() as f64 * squares)
 }
 
-/// Harm to something of which less is better (completion time, delay): `(w − s) / w` with `s` alone and `w`
-/// beside a competitor, 0 when nothing got worse (Ware et al., HotNets 2019; docs/sources/applications.md#harm). NaN when `w` is 0 or either
-/// is not known.
+/// Harm to a quantity that should be small (completion time, delay): `(w − s) / w` with `s` alone and `w` against a
+/// competitor, 0 when nothing got worse (Ware et al., HotNets 2019; docs/sources/applications.md#harm). NaN when `w` is
+/// 0 or either is not known.
 pub fn harm_less_is_better(solo: f64, with: f64) -> f64 {
     harm(with - solo, with)
 }
 
-/// Harm to something of which more is better (throughput, bitrate): `(s − w) / s`. NaN when `s` is 0 or either is not
+/// Harm to a quantity that should be large (throughput, bitrate): `(s − w) / s`. NaN when `s` is 0 or either is not
 /// known.
 pub fn harm_more_is_better(solo: f64, with: f64) -> f64 {
     harm(solo - with, solo)
@@ -260,7 +260,7 @@ mod tests {
         near(jain(&[1.0, 0.0]), 0.5);
         // s1_50mbit.csv, first row: 12.65 and 34.57 Mbit/s, printed as 0.823.
         assert!((jain(&[12.65, 34.57]) - 0.823).abs() < 0.0005);
-        // docs/sources/applications.md#harm, 10 ms: 176 ms alone, 339 beside CUBIC (.481), 1171 beside Prague (.850).
+        // docs/sources/applications.md#harm, 10 ms: 176 ms alone, 339 against CUBIC (.481), 1171 against Prague (.850).
         assert!((harm_less_is_better(176.0, 339.0) - 0.481).abs() < 0.0005);
         assert!((harm_less_is_better(176.0, 1171.0) - 0.850).abs() < 0.0005);
         near(harm_less_is_better(2.0, 1.0), 0.0);

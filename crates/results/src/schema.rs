@@ -94,12 +94,12 @@ pub const RENAMED_COLUMNS: &[(&str, &[Renamed])] = &[("queue_signals", &[("why",
 /// Columns that results of earlier versions and imported ones lack, by their table: they are read as zeros.
 pub const ADDED_COLUMNS: &[(&str, &str)] = &[("flows", "out_of_order_bytes")];
 
-/// What is to be said of a table that there is not, if an earlier version had it.
+/// The hint for a table that does not exist, if an earlier version had it.
 pub fn renamed_table(name: &str) -> Option<String> {
     new_name(name, RENAMED_TABLES).map(|new| renamed(name, new))
 }
 
-/// What is to be said of a column that a table does not have, if an earlier version's had it.
+/// The hint for a column that a table does not have, if an earlier version's had it.
 pub fn renamed_column(table: &str, name: &str) -> Option<String> {
     let (_, columns) = RENAMED_COLUMNS.iter().find(|(of, _)| *of == table)?;
     new_name(name, columns).map(|new| renamed(name, new))
@@ -129,7 +129,7 @@ tables! {
         lost: count["packets"] "segments that the sender held for lost, cumulative; of UDP, datagrams that had not come when 64 later ones had";
         delivered: count["packets"] "segments known to be delivered, cumulative";
         ce: count["packets"] "packets with CE that reached the receiver, cumulative";
-        ece: count["packets"] "acknowledgements that told the sender of CE, cumulative";
+        ece: count["packets"] "acknowledgements that reported CE to the sender, cumulative";
         pacing_rate_bps: number["bit/s"] "pacing rate; NaN while the flow is not paced";
         state: text "recovery state by Linux's names: Open, Disorder, CWR, Recovery, Loss";
         out_of_order_bytes: count["bytes"] "payload that has arrived out of order and waits at the receiver for what is missing before it; 0 where the engine does not know it: of QUIC, and on Linux";
@@ -239,10 +239,10 @@ tables! {
     }
 
     /// Distributions of every packet's delays between the edges of windows.
-    DELAYS "delays" Delays of DelayBucket: "Distributions of every packet's delays by queue and class, and by flow where they are recorded per flow (in runs of more than 64 those that say `delays = true` or whose delays a check asks for), in the intervals between the edges of the windows that are known before the run (windows, phases, those that checks name): a window's is the sum of its intervals'. The width of a bucket is at most 1 % of the time, of a one-way delay without the path's constant part." {
+    DELAYS "delays" Delays of DelayBucket: "Distributions of every packet's delays by queue and class, and by flow where they are recorded per flow (in runs of more than 64 those that say `delays = true` or that a check asks for), in the intervals between the edges of the windows that are known before the run (windows, phases, those that checks name): a window's is the sum of its intervals'. The width of a bucket is at most 1 % of the time, of a one-way delay without the path's constant part." {
         from_s: number["s"] "the interval's beginning, from the origin; what happens just then does not belong to it, but at the origin";
         to_s: number["s"] "its end; what happens just then does";
-        flow: text "the flow's name; empty for the packets of all flows whose delays are not recorded per flow";
+        flow: text "the flow's name; empty for the packets of all flows without delays recorded per flow";
         queue: text "the queue's path; empty for owd";
         class: text "the class that the packets left it from; empty if it has none, and for owd";
         quantity: text "sojourn: from enqueue to dequeue, by when the packet left, both directions of the flow; owd: from host to host, by when it arrived, of packets that carry the flow's data";
@@ -260,7 +260,7 @@ tables! {
     }
 
     /// Counters at the end.
-    TOTALS "totals" Totals of Total: "Counters at the end of the run: those of `tc -s` for queues, and what conservation is checked by." {
+    TOTALS "totals" Totals of Total: "Counters at the end of the run: those of `tc -s` for queues, and those that the check of conservation uses." {
         subject: text "a queue's path, another element's, or a flow's name";
         name: text "the counter's name";
         value: number "its value";

@@ -207,7 +207,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// An empty table whose columns all come from the same kind of source.
+    /// An empty table with columns that all come from the same kind of source.
     pub fn new(schema: &'static Schema, provenance: Provenance) -> Self {
         Self {
             schema,
@@ -400,7 +400,7 @@ impl Table {
         self
     }
 
-    /// Makes room for so many more rows.
+    /// Makes room for `rows` more rows.
     pub(crate) fn reserve(&mut self, rows: usize) {
         for column in &mut self.columns {
             match column {

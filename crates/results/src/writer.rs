@@ -8,7 +8,7 @@ use super::table::{Column, Provenance, Table};
 use core::fmt;
 use core::marker::PhantomData;
 
-/// The columns of a table, of which `crate::schema` has one type each.
+/// The columns of a table; `crate::schema` has one type for each table.
 pub trait Columns: Copy + fmt::Debug + 'static {
     /// What they are.
     const SCHEMA: &'static Schema;
@@ -183,7 +183,7 @@ impl<T: Columns> Rows<T> {
         T::push(row, self.table.columns_mut());
     }
 
-    /// Makes room for so many more rows.
+    /// Makes room for `rows` more rows.
     pub fn reserve(&mut self, rows: usize) {
         self.table.reserve(rows);
     }

@@ -1,5 +1,5 @@
-//! What a QUIC flow costs: CPU seconds of 60 s at 50 Mbit/s, of one beside a CUBIC of TCP and of one alone, and data packets per
-//! CPU-second, with and without TLS.
+//! What a QUIC flow costs: CPU seconds of 60 s at 50 Mbit/s, of one next to a CUBIC of TCP and of one alone, and data
+//! packets per CPU-second, with and without TLS.
 //!
 //! `cargo run --release -p sojourn-sim --example quic_cost`. CPU time is the kernel's account of this thread, so that a machine
 //! that does other work too tells nearly the same.
@@ -17,7 +17,7 @@ fn cpu_seconds() -> f64 {
 }
 
 fn main() {
-    println!("stack cc         crypto  beside  CPU s  data packets per CPU-second");
+    println!("stack cc         crypto   rival  CPU s  data packets per CPU-second");
     for stack in sojourn_quic::STACKS {
         for control in stack.controls {
             for crypto in [QuicCrypto::Null, QuicCrypto::Tls] {

@@ -26,7 +26,7 @@ pub struct Dumbbell {
     pub seed: u64,
     /// The stack of everything.
     pub stack: String,
-    /// Whether a ping runs beside.
+    /// Whether a ping runs, too.
     pub ping: bool,
 }
 

@@ -104,8 +104,8 @@ mod tests {
     use crate::packet::Packet;
     use core::mem::size_of;
 
-    /// Thousands of flows, and what is in flight of them, are to stay in the processor's caches. What a flow's windows and
-    /// distributions need comes beside, as they grow.
+    /// Thousands of flows, with their packets in flight, are to stay in the processor's caches. A flow's windows and
+    /// distributions are allocated separately, as they grow.
     #[test]
     fn what_a_flow_and_a_packet_take_is_bounded() {
         let sizes = (size_of::<FlowRun>(), size_of::<Packet>());

@@ -1,9 +1,9 @@
-//! What a run will need, from its scenario alone: packets by rates, times, sizes and windows, and from them and the rows of
-//! its tables processor time, memory and disk.
+//! The needs of a run, from its scenario alone: packets by rates, times, sizes and windows, and from them and the rows
+//! of its tables processor time, memory and disk.
 //!
-//! Flows that take what there is share the slowest element of their way, as long as any of them is there. Nothing is
-//! said of losses, of marks or of what a congestion control does with them: an estimate is for plans, and within a
-//! factor of two for nearly all cells of the suites.
+//! Greedy flows share the slowest element of their way, as long as any of them is there. Losses, marks and the
+//! reactions of congestion controls are ignored: an estimate is for plans, and within a factor of two for nearly all
+//! cells of the suites.
 
 mod offered;
 #[cfg(test)]
@@ -30,7 +30,7 @@ const ANY: usize = 0;
 const PRAGUE: usize = 1;
 const BBR: usize = 2;
 const CROWD: usize = 3;
-/// From so many flows on their state leaves the nearer caches (docs/performance.md, E).
+/// From this number of flows on their state leaves the nearer caches (docs/performance.md, E).
 const MANY: usize = 500;
 
 /// What a run and a row take besides, storing included, s: measured over runs of all suites (docs/performance.md).
@@ -42,7 +42,7 @@ const ROW_S: f64 = 1.5e-7;
 pub const PACKET_BYTES: f64 = 180.0;
 /// Bytes of a flow (the same).
 const FLOW_BYTES: f64 = 10_000.0;
-/// Rows of distributions, as runs of all suites have them: of a flow whose delays are recorded, of a queue.
+/// Rows of distributions, as runs of all suites have them: of a flow with recorded delays, of a queue.
 const OF_A_FLOW: f64 = 3000.0;
 const OF_A_QUEUE: f64 = 1000.0;
 /// Columns grow by doubling: on the average half as much again is reserved.
@@ -52,16 +52,16 @@ const STORED_RUN: f64 = 2000.0;
 const STORED_COUNT: f64 = 0.4;
 const STORED_ROW: f64 = 4.5;
 
-/// Flows that take what there is of one bottleneck.
+/// Greedy flows at one bottleneck.
 #[derive(Default)]
 struct Sharers {
     /// When they are there, s.
     times: Vec<(f64, f64)>,
-    /// What they would send together if each were alone.
+    /// The packets that they would send together if each were alone.
     wanted: f64,
     /// Of that, by [`SPEEDS`].
     kinds: [f64; SPEEDS.len()],
-    /// What they may have out together.
+    /// The packets that they may have out together.
     windows: f64,
     rtt: f64,
 }

@@ -19,7 +19,7 @@ pub(crate) struct Host {
     pub(crate) back: u16,
     /// The DSCP of their packets, both ways.
     pub(crate) dscp: Dscp,
-    /// A packet leaves up to so many nanoseconds late.
+    /// A packet leaves up to this many nanoseconds late.
     pub(crate) jitter: u64,
     /// What they draw from.
     pub(crate) random: Random,
@@ -60,8 +60,8 @@ impl HostTx<'_> {
         &mut self.host.random
     }
 
-    /// Sends a datagram of this number, with so many bytes of UDP payload: from the host that sends the flow's data, or
-    /// back to it.
+    /// Sends datagram `number` with `payload` bytes of UDP payload: from the host that sends the flow's data, or back
+    /// to it.
     pub fn send_datagram(&mut self, number: u32, payload: u32, ecn: Ecn, back: bool) {
         let host = &*self.host;
         let route = if back { host.back } else { host.there };
@@ -70,7 +70,7 @@ impl HostTx<'_> {
         self.send(if back { packet.turned() } else { packet });
     }
 
-    /// The same of a datagram whose bytes the other end reads ([`Packet::payload`]).
+    /// The same for a datagram with bytes that the other end reads ([`Packet::payload`]).
     pub fn send_payload(&mut self, number: u32, payload: &[u8], ecn: Ecn, back: bool) {
         let host = &*self.host;
         let route = if back { host.back } else { host.there };

@@ -22,7 +22,7 @@ pub(crate) struct Known {
 }
 
 impl Known {
-    /// What a path is made from.
+    /// The input for a path.
     pub(crate) const fn of_path(&self) -> PathWords<'_> {
         (&self.qdiscs, &self.elements)
     }

@@ -288,7 +288,7 @@ impl Engine for Sim {
     fn refuse(&self, scenario: &Scenario) -> Vec<Unsupported> {
         let able = self.capabilities();
         let mut refusals = able.refuse(scenario);
-        // A host's own queue is no discipline on the path: what the simulator has of it is said below.
+        // A host's own queue is no discipline on the path; it has its own refusals below.
         let is_hosts =
             |u: &Unsupported| matches!((&u.place, &u.what), (Place::Flow(_), Feature::Qdisc(_)));
         refusals.retain(|u| !is_hosts(u));

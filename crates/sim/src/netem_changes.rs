@@ -1,15 +1,14 @@
-//! Whether a delay that an event sets suits the netem that stands there when it comes, so that one that does not is known
-//! before the run: `reorder` needs a delay.
+//! Tests before the run whether a delay that an event sets suits the netem that it meets: `reorder` needs a delay.
 //!
-//! Events at plain times are followed in their order. When one that waits for something comes is not known: what it puts
-//! in place may stand at any time, and its own delay must suit one of those that stand at some time.
+//! Events at plain times are followed in their order. The time of an event that waits for something is unknown: its
+//! netem may be in place at any time, and its own delay must suit one of the netems that are in place at some time.
 
 use sojourn_model::{Action, Event, Kind, Netem, Scenario, When};
 use sojourn_qdisc::QdiscQuirks;
 use sojourn_qdisc::netem::Parameters;
 use sojourn_units::Span;
 
-/// An event's delay that no netem which may stand there takes.
+/// An event's delay that suits no netem that may be there.
 #[derive(Debug)]
 pub(crate) struct Unsuited {
     /// The event.

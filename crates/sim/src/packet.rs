@@ -40,8 +40,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// Puts a packet from a host into a box. It has no outer header; what taps need is left to them, and so the second
-    /// line of cache is not touched.
+    /// Puts a packet from a host into a box. It has no outer header; the taps add the fields that they need, and so the
+    /// second line of cache is not touched.
     #[inline(always)]
     pub(crate) fn pack(&mut self, packet: Packet) -> PacketBox {
         let Some(mut used) = self.free.pop() else { return PacketBox(Box::new(packet)) };
@@ -493,8 +493,8 @@ impl QdiscPacket for PacketBox {
         }
     }
 
-    /// What goes down comes from one host and goes to another, as in the published testbeds; so with the two ends
-    /// of a tunnel.
+    /// Packets that go down come from one host and go to another, as in the published testbeds; so with the two ends of
+    /// a tunnel.
     fn host_keys(&self) -> (u32, u32) {
         if let Some(covered) = self.0.covered() {
             let near = 2 + 2 * u32::from(covered.outer.tunnel);

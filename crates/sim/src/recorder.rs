@@ -79,7 +79,7 @@ impl Recorder {
         self.record.flow_gauges(now, index, |out| flow.app.gauges(out));
     }
 
-    /// What tc says of everything that holds packets, `setup` or `teardown`.
+    /// Records tc's output for everything that holds packets, `setup` or `teardown`.
     pub(crate) fn tc(&mut self, now: Time, when: &str, topology: &Topology) {
         ports::tc(&mut self.record, now, when, topology);
     }

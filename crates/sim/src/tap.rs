@@ -1,13 +1,13 @@
-//! Taps: what passes the points of a capture goes to their files, as the packets that it stands for.
+//! Taps: packets that pass the points of a capture go to their files, in their form on the wire.
 //!
 //! A run that nobody wants the packets of has no tap: each place that could write asks for one, which costs a branch
 //! that is never taken, and that is all. Nothing here draws from a stream that anything else draws from, nor changes
 //! what queues and hosts see, so a run gives the same results with a tap and without. Left out are the packets of
-//! connections that a flow's program has beside the flow ([`crate::app::netperf`]).
+//! connections that a flow's program has next to the flow ([`crate::app::netperf`]).
 //!
-//! The simulator's packets are small values, and its TCP counts segments. What a wire has besides is added here:
-//! addresses, ports, byte sequence numbers from an initial one, IP identifiers ([`Conversation`]); [`wire`] makes
-//! the bytes.
+//! The simulator's packets are small values, and its TCP counts segments. The other fields of a wire are added here:
+//! addresses, ports, byte sequence numbers from an initial one, IP identifiers ([`Conversation`]); [`wire`] makes the
+//! bytes.
 //!
 //! Stamps are of the event, before the host's jitter, so that time never runs back in a file.
 
@@ -114,7 +114,7 @@ impl Tap {
                 let place = (index, owner.number(packet.key));
                 new.insert(Conversation::connection(place, flow, scenario, earlier))
             }
-            // A connection beside the flow's own, which is not shown.
+            // A connection next to the flow's own, which is not shown.
             Entry::Vacant(_) => return,
         };
         conversation.send(packet);

@@ -1,4 +1,4 @@
-//! What the simulator adds to [`sojourn_path::topology`]: its stacks, and what stands on its hosts.
+//! What the simulator adds to [`sojourn_path::topology`]: its stacks and its hosts.
 //!
 //! Every host has an interface in which packets wait for its jitter, so that what a host sends never arrives within the
 //! call that sent it.
@@ -19,7 +19,7 @@ pub(crate) type Topology = sojourn_path::Topology<PacketBox>;
 /// What the words of a path may name: disciplines, and elements that hold no packets.
 pub(crate) type PathWords<'a> = (&'a Registry<PacketBox>, &'a Elements);
 
-/// What the ports of a scenario are made from.
+/// The input for the ports of a scenario.
 pub(crate) fn basis<'a>(
     scenario: &'a Scenario,
     (registry, elements): PathWords<'a>,
@@ -50,7 +50,7 @@ pub(crate) fn is_netperfs(flow: &Flow, stack: &Stack) -> bool {
     stack.tcp.netperf && matches!(flow.traffic, Traffic::Tcp(_))
 }
 
-/// The words of the queue on the device of a flow's sender. `fq` is none here: what it does to a flow is to pace it.
+/// The words of the queue on the device of a flow's sender. `fq` is none here: it only paces the flow.
 pub(crate) fn host_queue(flow: &Flow) -> Option<&TcWords> {
     flow.traffic.tcp()?.host_qdisc.as_ref().filter(|words| words.trim() != "fq")
 }

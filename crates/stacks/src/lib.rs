@@ -59,8 +59,8 @@ const L4STEAM_2020_08: TcpQuirks =
 /// RTT independence is on by default by November: Prague at 0.5 to 30 ms shares by it in the ICCRG's runs. Pairs of packets are
 /// not yet the least that leaves: with them one flow at 20 Mbit/s would leave the link idle for 0.3 % of the time at 5 and 20
 /// ms, where the published goodput is that of the full link. Their bed delays ACKs alone, and its router lets packets go
-/// properly. Its flows are iperf3's, whose control connection is not modelled: they have the path to themselves when they
-/// start.
+/// properly. Its flows are iperf3's, with a control connection that is not modelled: they have the path to themselves
+/// when they start.
 const L4STEAM_2020_11: TcpQuirks = TcpQuirks {
     prague: PragueVersion::November2020,
     small_queue_wakes: true,
@@ -68,9 +68,10 @@ const L4STEAM_2020_11: TcpQuirks = TcpQuirks {
     start_jitter: START_JITTER,
     ..L4STEAM_2020_04
 };
-/// On the same bed, with the Prague of August, whose classic-ECN detector is off. That it was off in these runs is inferred
-/// from them: the detector takes a base RTT that rises within 300 s from 5 to 10 ms for a queue, and with April's on the
-/// flow gets 12 Mbit/s of 95 beside another Prague from then on (43 published) and 11 at the same base RTT (47).
+/// On the same bed, with the Prague of August and its classic-ECN detector off. That it was off in these runs is
+/// inferred from them: the detector takes a base RTT that rises within 300 s from 5 to 10 ms for a queue, and with
+/// April's on the flow gets 12 Mbit/s of 95 against another Prague from then on (43 published) and 11 at the same base
+/// RTT (47).
 const L4STEAM_2020_03: TcpQuirks = TcpQuirks {
     prague: PragueVersion::August2020,
     small_queue_wakes: true,

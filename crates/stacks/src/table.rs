@@ -35,7 +35,7 @@ impl Stack {
     pub fn table(&self) -> Vec<Row> {
         let tcp = rows! { &self.tcp => TcpQuirks {
         hystart: debug, "which HyStart ends CUBIC's slow start";
-        hystart_rounds_by_sample: plain, "HyStart's rounds are told apart at every RTT sample, not only when the window grows";
+        hystart_rounds_by_sample: plain, "HyStart detects new rounds at every RTT sample, not only as the window grows";
         prr: debug, "bound of proportional rate reduction";
         tso_bursts: debug, "how segments leave together, and when TCP waits until more may";
         acks_push: plain, "a full segment with PSH is acknowledged at once";
@@ -45,11 +45,11 @@ impl Stack {
         remembers_cwnd_limited: plain, "having been limited by the window outlives the flight";
         ecn: debug, "ECN that a flow asks for unless it says";
         acks_ecn_change: plain, "an AccECN receiver acknowledges a change of the codepoint at once";
-        ace_takes_least: plain, "an ACE field tells the least number of marks that it can, wrapped or not";
+        ace_takes_least: plain, "an ACE field counts as the least number of marks that it can mean, wrapped or not";
         prague: debug, "which TCP Prague";
         rtt_independence: independence, "RTT independence of a Prague up to 2021, where it is not the version's own";
         echoes_sce: plain, "a receiver echoes ECT(1) as SCE";
-        sce: debug, "whose SCE senders";
+        sce: debug, "which SCE senders";
         accecn_option: plain, "every packet of an AccECN connection but the SYN has its option";
         accecn_syn_twice: plain, "the first SYN that is repeated asks for AccECN again";
         ack_event_counts_its_ack: plain, "DCTCP's alpha sees the ACK that ends its window";
@@ -62,7 +62,7 @@ impl Stack {
         initial_window: plain, "segments";
         receive_buffer: pair, "bytes, default and largest";
         send_buffer: plain, "bytes, largest";
-        skb_overhead: plain, "bytes that a buffer of data counts in the send buffer beside its payload";
+        skb_overhead: plain, "bytes that a buffer of data counts in the send buffer on top of its payload";
         receive_tuning: debug, "how the receive buffer grows with what is read";
         window_share: share, "share of the receive buffer offered as window";
         window_share_measured: plain, "the first full segment decides that share";
@@ -72,16 +72,16 @@ impl Stack {
         host_jitter: plain, "a packet leaves its host uniformly within this after what caused it, in order";
         }};
         let qdisc = rows! { &self.qdisc => QdiscQuirks {
-        name as "qdisc.profile": plain, "whose queues these are, by the name in messages about tc's words";
+        name as "qdisc.profile": plain, "the kernel of these queues, by its name in messages about tc's words";
         hz as "qdisc.hz": plain, "ticks a second of the queues' clock";
         pie_estimator: debug, "how PIE learns the delay";
-        codel: debug, "CoDel's law: whether an empty queue begins anew and a dequeue's drops are bounded";
+        codel: debug, "CoDel's law: whether an empty queue starts over and a dequeue's drops are bounded";
         pie_probability_bits: plain, "bits of PIE's probability";
         fq_codel_drop_batch_bug: plain, "fq_codel takes the lesser of 1 and drop_batch";
         cake_lower_effort: plain, "CAKE's diffserv3 puts lower effort (DSCP 1) into the bulk tin";
         red_adapts: plain, "red adaptive moves the probability: tc puts the word where the kernel looks for it";
         fq_codel_ce_threshold_selector: plain, "fq_codel has ce_threshold_selector";
-        dualpi2: debug, "whose DualPI2: exemption from the step, memory limit";
+        dualpi2: debug, "which DualPI2: exemption from the step, memory limit";
         sce_mirrors_at_rest: plain, "queues with SCE put a quiet flow's first mark off";
         }};
         tcp.into_iter().chain(qdisc).collect()

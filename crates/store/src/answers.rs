@@ -74,7 +74,7 @@ pub struct Answers {
     pub queues: Vec<QueueFacts>,
     /// The experiment's checks.
     pub checks: Vec<Checked>,
-    /// What to know before the numbers are believed.
+    /// Remarks to know before the numbers are believed.
     pub remarks: Vec<Remark>,
 }
 
@@ -247,7 +247,7 @@ pub fn queue_facts(run: &Run) -> Vec<QueueFacts> {
 
 // --- stored form ---------------------------------------------------------------------------------------------------
 
-/// What all seeds of a cell have in common.
+/// The settings that all seeds of a cell have in common.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Shape {
     /// Each metric with the place of its windows among `windows`.

@@ -41,7 +41,7 @@ pub struct Segments {
     adding: Mutex<Adding>,
 }
 
-/// What changes while runs are added.
+/// The parts that change while runs are added.
 #[derive(Debug, Default)]
 struct Adding {
     writer: Option<Writer>,

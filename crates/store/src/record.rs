@@ -17,7 +17,7 @@ use std::sync::Arc;
 pub struct About {
     /// The command that asked for the run.
     pub command: String,
-    /// What its experiment says that may not be what was meant.
+    /// Settings of its experiment that may not be as intended.
     pub warnings: Vec<String>,
     /// Of an imported run: where it is from and which parts of the scenario are measured (`measured`); null for others.
     pub imported: Value,

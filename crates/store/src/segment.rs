@@ -116,7 +116,7 @@ pub struct Place {
 pub struct Entry {
     /// The run's name: its label made safe for file systems, and its digest.
     pub name: String,
-    /// What is asked of a run before its head is read: labels, seed, cell.
+    /// The part of a run that is needed before its head is read: labels, seed, cell.
     pub brief: Brief,
     head: Place,
     pub(super) answers: Place,
@@ -552,7 +552,7 @@ impl Writer {
         Ok(own)
     }
 
-    /// Writes at the end; what could not be written as a whole is cut off again.
+    /// Writes at the end; an incomplete write is cut off again.
     fn write(&mut self, bytes: &[u8]) -> Result<(), SegmentError> {
         if let Err(error) = self.source.file.write_all_at(bytes, self.end) {
             // A cut that fails leaves a torn tail, which readers pass over.

@@ -1,8 +1,8 @@
-//! TCP as Linux does it, without I/O: a sender and a receiver that are told of packets and timers, and say what
-//! they send and when they want to be woken. Nothing here knows whether its clock is simulated or real.
+//! TCP as Linux does it, without I/O: a sender and a receiver that receive packets and timer events, and say what they
+//! send and when they want to be woken. Nothing here knows whether its clock is simulated or real.
 //!
-//! Sources: RFC 9293, 5681, 6298, 6582, 6675, 6937, 8985, 3168, 8257, 9438, 9768, and `net/ipv4/` of Linux 5.4 to 7.3, whose
-//! order of work and rounding are followed. Where versions differ, a switch of [`stack::TcpQuirks`] says which.
+//! Sources: RFC 9293, 5681, 6298, 6582, 6675, 6937, 8985, 3168, 8257, 9438, 9768, and `net/ipv4/` of Linux 5.4 to 7.3,
+//! with its order of work and rounding. Where versions differ, a switch of [`stack::TcpQuirks`] says which.
 
 pub mod cc;
 pub mod ecn;

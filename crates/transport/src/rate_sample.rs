@@ -1,4 +1,4 @@
-//! Delivery-rate samples (`struct rate_sample`): what the sender's estimator finds, for controls and records.
+//! Delivery-rate samples (`struct rate_sample`): the results of the sender's estimator, for controls and records.
 
 use sojourn_units::Time;
 

@@ -10,18 +10,18 @@ use sojourn_units::{Ecn, Time};
 /// A segment number.
 pub type Seq = u32;
 
-/// IPv4 and TCP headers with the timestamp option: what a data segment adds to its payload.
+/// IPv4 and TCP headers with the timestamp option: the bytes that a data segment adds to its payload.
 pub const HEADERS: u32 = 52;
 
 /// IP bytes of a SYN or SYN/ACK: 20 of IP, 20 of TCP, 20 of options (MSS, SACK permitted, timestamps, window
 /// scale).
 pub const SYN_LEN: u32 = 60;
 
-/// Most SACK blocks that fit beside timestamps (RFC 2018 §3).
+/// Most SACK blocks that fit next to timestamps (RFC 2018 §3).
 pub const SACK_BLOCKS: usize = 3;
 
-/// The timestamp clock (RFC 7323 §4; Linux's ticks once a millisecond): the reading at `at` of a host whose clock
-/// is `offset` ahead.
+/// The timestamp clock (RFC 7323 §4; Linux's ticks once a millisecond): the reading at `at` on a host with a clock
+/// `offset` ahead.
 #[inline]
 pub fn clock_ms(at: Time, offset: u32) -> u32 {
     ((at.as_nanos() / 1_000_000) as u32).wrapping_add(offset)
@@ -83,7 +83,7 @@ pub struct Data {
     pub tsecr: u32,
 }
 
-/// An acknowledgement without data. What every one says is in its first 20 bytes.
+/// An acknowledgement without data. The fields of every ACK are in its first 20 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Ack {
@@ -103,7 +103,7 @@ pub struct Ack {
     pub dsack: bool,
     /// Fields of AccECN's option, if it has that.
     pub accecn: Option<u8>,
-    /// What has arrived above `ack`, newest first (RFC 2018), of which `blocks` are in use.
+    /// The blocks that have arrived above `ack`, newest first (RFC 2018); `blocks` of them are in use.
     pub sack: [Block; SACK_BLOCKS],
 }
 

@@ -49,8 +49,8 @@ pub enum TsoBursts {
     /// buffers ends that the application's data was put into, and the last of a buffer waits for nothing.
     HalfRtt,
     /// From Linux 6.18: waits if the next ACK is expected within half a round trip and within a millisecond ("tcp: fix
-    /// tcp_tso_should_defer() vs large RTT", October 2025). What else has changed since 5.15 goes with it: bursts are
-    /// larger on paths below 16 ms (5.18), and reach into the next buffer (6.10).
+    /// tcp_tso_should_defer() vs large RTT", October 2025). The other changes since 5.15 go with it: bursts are larger
+    /// on paths below 16 ms (5.18), and reach into the next buffer (6.10).
     Millisecond,
 }
 
@@ -83,8 +83,8 @@ pub struct TcpQuirks {
     pub acks_push: bool,
     /// Whether a sender that its small queue has stopped (`tcp_small_queue_check`) is woken when the queue has drained.
     /// Not by a netem on the sender's own machine before Linux 5.12: it took the packets over without telling the
-    /// socket (`skb_orphan_partial`; "net: let skb_orphan_partial wake-up waiters", March 2021). What was held back
-    /// then waits for the next ACK.
+    /// socket (`skb_orphan_partial`; "net: let skb_orphan_partial wake-up waiters", March 2021). Data held back then
+    /// waits for the next ACK.
     pub small_queue_wakes: bool,
     /// Whether a small queue never stops a socket that has a single buffer out, too, and not only one with nothing out
     /// (from 6.7: "tcp: tsq: relax tcp_small_queue_check() when rtx queue contains a single skb").
@@ -101,10 +101,11 @@ pub struct TcpQuirks {
     /// of 2020 did not: their captures have 1.998 data packets an ACK with every ninth packet marked
     /// (`ect1_pcap.csv`).
     pub acks_ecn_change: bool,
-    /// Whether an ACK's ACE field is always taken for the least number of marks that it can tell, also when the ACK stands
-    /// for so many packets that the counter may have wrapped. The safe choice came later than the kernels of 2020: in
+    /// Whether an ACK's ACE field is always taken for the least number of marks that it can tell, even if the ACK
+    /// covers enough packets for the counter to have wrapped. The safe choice came later than the kernels of 2020: in
     /// `ect1_timeseries.csv` Prague's window grows by one a round trip for 24 s behind a jitter of ± 5 ms, which makes
-    /// ACKs jump by more than seven packets all the time, and without marks each such ACK would be told eight.
+    /// ACKs jump by more than seven packets all the time, and the safe choice would read eight marks from each such ACK
+    /// without any.
     pub ace_takes_least: bool,
     /// Which Prague the kernel has.
     pub prague: PragueVersion,

@@ -1,5 +1,5 @@
-//! The transmission control block (RFC 9293 §3.3.1) in its two halves: what is the sender's, which a congestion control
-//! reads ([`View`]), and what is the control's to write ([`Control`]).
+//! The transmission control block (RFC 9293 §3.3.1) in its two halves: [`View`], which belongs to the sender and which
+//! a congestion control reads, and [`Control`], which the control writes.
 
 use crate::cc::{Control, View};
 

@@ -311,7 +311,7 @@ fn lost(seq: u32, sent: SegmentState, lost: u32) -> Told {
 #[test]
 fn what_is_kept_with_each_segment_comes_back() {
     let mut t = Heard::new(true);
-    // The third SACK of what followed proves both losses, each told with the count at its own turn, before the model.
+    // The third SACK of what followed proves both losses, each reported with its own count, before the sample.
     let (sent, told) = t.ack(40, 0, &[(2, 4)]);
     assert_eq!(sent, "r0 r1 10 11 12");
     assert_eq!(
@@ -370,9 +370,9 @@ fn a_timeout_tells_each_segment() {
     assert_eq!(told, expected);
 }
 
-/// Eight of ten arrive; there is no new data. A probe repeats the last, 9, of which the ACK says that it has arrived with all
-/// before: whether the original or the repeat has is open until a duplicate is reported or the data that follows is
-/// acknowledged without one.
+/// Eight of ten arrive; there is no new data. A probe repeats the last, 9, and the ACK says that it has arrived with
+/// all before: whether the original or the repeat has arrived is open until a duplicate is reported or the data that
+/// follows is acknowledged without one.
 #[test]
 fn a_probe_that_repaired_a_loss_is_told() {
     let mut t = Heard::new(true);

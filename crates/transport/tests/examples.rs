@@ -20,7 +20,7 @@ fn a_transfer_arrives_whole_with_any_control() {
     for cc in ["reno", "cubic", "bbr"] {
         let said = text(&example("transfer", &[cc]).stdout);
         assert!(said.starts_with(&format!("{cc}: 10000000 bytes in ")), "{said}");
-        // What the link dropped was sent again.
+        // The sender repeated the packets that the link dropped.
         assert!(!said.contains(" 0 dropped") && !said.contains(" 0 sent again"), "{said}");
     }
     let wrong = example("transfer", &["cubicc"]);

@@ -37,7 +37,7 @@ fn main() -> ExitCode {
 fn airtime(rate: &str, size: &str) -> Result<String, String> {
     let rate = parse_rate(rate).map_err(|e| e.to_string())?;
     let size = parse_size(size).map_err(|e| e.to_string())?;
-    // What a division leaves over is carried, so that the last packet ends where the rate says.
+    // The remainder of a division is carried, so that the last packet ends where the rate says.
     let mut line = Serializer::new(rate);
     let first = line.finish(Time::ZERO, size);
     let last = (1..PACKETS).fold(first, |at, _| line.finish(at, size));

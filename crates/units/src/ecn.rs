@@ -6,7 +6,7 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(u8)]
 pub enum Ecn {
-    /// `00`: the transport is not ECN-capable; congestion can only be told by a drop.
+    /// `00`: the transport is not ECN-capable; only a drop can signal congestion.
     #[default]
     NotEct = 0b00,
     /// `01`: ECN-capable; L4S by RFC 9331, "some congestion experienced" in SCE.
@@ -73,7 +73,7 @@ impl Dscp {
         if value < 64 { Some(Self(value)) } else { None }
     }
 
-    /// From a whole traffic-class (TOS) byte, whose ECN bits are left out.
+    /// From a whole traffic-class (TOS) byte, without its ECN bits.
     #[inline]
     pub const fn from_tos(tos: u8) -> Self {
         Self(tos >> 2)

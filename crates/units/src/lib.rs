@@ -3,8 +3,8 @@
 //! distributions.
 //!
 //! Invariants: simulated time is whole nanoseconds in a `u64` and never a float; rates are whole bits per
-//! second, and what a division leaves over is either carried ([`Serializer`]) or rounded in a stated
-//! direction; every text form round-trips.
+//! second, and the remainder of a division is either carried ([`Serializer`]) or rounded in a stated direction; every
+//! text form round-trips.
 
 #![no_std]
 

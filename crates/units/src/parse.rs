@@ -9,7 +9,7 @@ use alloc::borrow::ToOwned;
 use alloc::string::{String, ToString};
 use core::fmt;
 
-/// What kind of quantity a text was taken for.
+/// The kind of quantity that a text was taken for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Quantity {
     /// A length of time.

@@ -1,5 +1,5 @@
 //! The quantities as text and back (`FromStr`), and, with the feature `serde`, the same text in files: a record
-//! says `"rate": "50Mbit"` rather than a number whose unit a reader would have to look up.
+//! says `"rate": "50Mbit"` rather than a number with a unit that a reader would have to look up.
 
 use crate::{Dscp, Ecn, ParseError, Rate, Span, parse_rate, parse_span};
 use alloc::borrow::ToOwned;

@@ -97,7 +97,7 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn change(&self, words: &str, stack: &str) -> Result<(), WordError> {
         self.qdisc(words, stack)?;
-        // Whose words they are: the outermost discipline's, and behind a child's name the child's.
+        // The words belong to the outermost discipline, and those behind a child's name to the child.
         let nested = self.nested(words, stack);
         let mut nested = nested.iter().map(String::as_str).peekable();
         let mut of = None;
@@ -130,7 +130,7 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn cc(&self, name: &str, _stack: &str) -> Result<(), WordError> {
         let names: Vec<&str> = self.controls.names().collect();
-        // What stands behind the name is the control's own.
+        // The words behind the name are the control's own.
         let end = name.find(char::is_whitespace).unwrap_or(name.len());
         known(&name[..end], "congestion control", names.into_iter())?;
         self.controls.check(name).map_err(|wrong| match wrong {
@@ -191,7 +191,7 @@ impl<P: Packet> Vocabulary for Words<P> {
         let mut found = Vec::new();
         for word in words.split_whitespace() {
             let lower = word.to_ascii_lowercase();
-            // The words of one discipline may stand in another's: the last named is meant.
+            // One discipline's words may contain another's: the last named is meant.
             own = self.qdiscs.info(&lower).or(own);
             let option =
                 own.and_then(|info| info.options.iter().find(|o| o.words().any(|w| w == lower)));
@@ -205,7 +205,7 @@ impl<P: Packet> Vocabulary for Words<P> {
 
     fn takes(&self, words: &str, at: &Range<usize>) -> Option<Takes> {
         let before: Vec<&str> = words.get(..at.start)?.split_whitespace().collect();
-        // The words of one discipline may stand in another's: the last named is meant.
+        // One discipline's words may contain another's: the last named is meant.
         let info =
             before.iter().rev().find_map(|word| self.qdiscs.info(&word.to_ascii_lowercase()))?;
         let word = words.get(at.clone())?;
@@ -302,7 +302,7 @@ mod tests {
         }
     }
 
-    /// What a flow may say of QUIC, and what is said of what it may not.
+    /// The QUIC settings that a flow may have, and the errors for the others.
     #[test]
     fn a_quic_flow_has_what_its_stack_has() {
         let plan = |flow: &str| {

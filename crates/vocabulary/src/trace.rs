@@ -1,10 +1,11 @@
 //! Traces that are made of words: `cellular max 11mbit seed 3`.
 //!
-//! The model is the one by which Sprout forecasts cellular links (Winstein, Sivaraman, Balakrishnan, NSDI 2013, section 3.1), run forward:
-//! chances to deliver come as a Poisson process whose rate moves by Brownian motion, in steps of 20 ms; where the rate falls to nothing
-//! the link is in an outage, which it leaves by a rate of its own. Sprout's constants are the defaults: at most 1000 packets a second
-//! (12 Mbit/s), 200 packets a second after a second, one escape a second. Above the highest rate the motion is reflected. Sprout's authors made
-//! the model to forecast by, and not to stand for any one network: a recording does that.
+//! The model is the one that Sprout uses to forecast cellular links (Winstein, Sivaraman, Balakrishnan, NSDI 2013,
+//! section 3.1), run forward: chances to deliver come as a Poisson process with a rate that moves by Brownian motion,
+//! in steps of 20 ms; where the rate falls to nothing the link is in an outage, which it leaves by a rate of its own.
+//! Sprout's constants are the defaults: at most 1000 packets a second (12 Mbit/s), 200 packets a second after a second,
+//! one escape a second. Above the highest rate the motion is reflected. Sprout's authors made the model to forecast by,
+//! and not to stand for any one network: a recording does that.
 //!
 //! The draws are those of a seed in the words, and not of the run's: the trace is the link, and each seed of a run meets the same one.
 
@@ -18,12 +19,12 @@ const BITS: u64 = 1500 * 8;
 /// Between two steps of the motion.
 const STEP_MS: u32 = 20;
 
-/// What may stand behind the word, its default and what it is.
+/// The options behind the word, each with its default and meaning.
 const OPTIONS: [(&str, &str, &str); 5] = [
     ("max", "12mbit", "the highest rate, of IP packets"),
     ("noise", "200", "standard deviation of the rate after a second, packets a second"),
     ("escape", "1s", "mean length of an outage"),
-    ("length", "60s", "after how long it begins anew"),
+    ("length", "60s", "after how long it starts over"),
     ("seed", "1", "which one of all those that there could be"),
 ];
 
@@ -46,7 +47,7 @@ pub fn made_up(words: &str) -> Result<DeliveryTrace, WordError> {
     if most > MOST_CHANCES as u64 / 2 {
         let message =
             format!("such a trace may have {most} chances, and {} are allowed", MOST_CHANCES / 2);
-        let help = "make it shorter; it begins anew".to_owned();
+        let help = "make it shorter; it starts over".to_owned();
         return Err(WordError { at: 0..words.len(), message, help });
     }
     DeliveryTrace::new(chances(&cellular)).map_err(|_| WordError {

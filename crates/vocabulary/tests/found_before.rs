@@ -1,4 +1,4 @@
-//! What cannot be carried out is said before the run, with its place.
+//! Plans that cannot be carried out are refused before the run, with their place.
 
 use sojourn_language::{Experiment, MOST_RUNS};
 use sojourn_vocabulary::Words;
@@ -20,7 +20,7 @@ fn event(name: &str, at: &str, what: &str) -> String {
 #[test]
 fn a_change_is_of_the_discipline_that_stands_there_then() {
     let change = |at| event("c", at, "change = \"pie target 5ms\"");
-    let wrong = said(HOP, "", &change("2s")).expect_err("fq_codel stands there");
+    let wrong = said(HOP, "", &change("2s")).expect_err("fq_codel is there");
     for part in [
         "b.down.qdisc is fq_codel then, and pie cannot change it",
         "replace = \"pie target 5ms\"",
@@ -31,7 +31,7 @@ fn a_change_is_of_the_discipline_that_stands_there_then() {
     }
     let replace = event("r", "1s", "replace = \"pie\"");
     assert_eq!(said(HOP, "", &(replace.clone() + &change("2s"))), Ok(()));
-    // What comes earlier is earlier, wherever it stands in the file.
+    // The earlier time is earlier, whatever the order in the file.
     assert!(said(HOP, "", &(replace + &change("500ms"))).is_err());
     // When one that waits comes nobody knows.
     let waits = event("r", "flow f ends", "replace = \"pie\"");

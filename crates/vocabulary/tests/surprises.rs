@@ -201,7 +201,7 @@ fn a_bdp_that_is_not_known_is_pointed_at() {
         (
             "rate = \"50mbit\"\nqdisc = \"pfifo\"",
             "bytes = \"2bdp\"",
-            "a flow whose hops have a rate and an rtt",
+            "a flow with hops that have a rate and an rtt",
             "^^^^",
         ),
         (&line, "bytes = \"1000000000000bdp\"", "bytes has at most 1125899906842624", "^^^^"),

@@ -1,9 +1,9 @@
-//! Random experiments of the simulator's soak, and what became of each natively: for a test that asks the same of `wasm32`.
+//! Random experiments of the simulator's soak, and the native outcome of each: for a test that compares `wasm32`.
 //!
 //!     cargo run -p sojourn-web --example random_runs -- 100 > runs.jsonl
 //!
-//! Seeds from 0 on, until so many have run to their end. Each is a line: its text, and either what was wrong with it, how far
-//! it was after its events, or the digests of its tables.
+//! Seeds from 0 on, until the given number have run to their end. Each is a line: its text, and either its mistakes,
+//! how far it was after its events, or the digests of its tables.
 
 #![allow(clippy::print_stdout, reason = "it is a program that prints")]
 
@@ -15,7 +15,7 @@ mod write;
 use serde_json::{Value, json};
 use sojourn_web::Session;
 
-/// Events that one run is given; what needs more is only begun.
+/// Events that one run is given; a run that needs more is only begun.
 const EVENTS: u64 = 300_000;
 
 fn main() {

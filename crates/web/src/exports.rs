@@ -3,10 +3,11 @@
 //! - `room(n)`: where the page writes a request of `n` bytes of UTF-8.
 //! - `ask()`: answers it; returns how long the reply is.
 //! - `reply()`: where it is, until the next call ([`Reply::bytes`](crate::Reply::bytes)).
-//! - `last_words(…)`: what a panic said. A panic is a mistake of ours; it traps, and nothing but this may be called after it.
+//! - `last_words(…)`: the message of a panic. A panic is a mistake of ours; it traps, and nothing but this may be called
+//!   after it.
 //!
-//! A module has one page and one thread, whose state these keep: what they share is a thread's own. All memory is owned by
-//! vectors; the page is told where one begins, and reads and writes only what it holds.
+//! A module has one page and one thread, and these functions keep its state in a thread-local. Vectors own all memory;
+//! the page receives the beginning of one, and reads and writes only within it.
 
 #![allow(
     unsafe_code,

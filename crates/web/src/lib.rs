@@ -1,15 +1,14 @@
 //! The simulator in a page of a browser: an experiment's text in, its mistakes or its tables and metrics out.
 //!
-//! A page speaks with a [`Session`] by requests in JSON and replies of JSON and typed columns ([`Reply`]). Everything that is
-//! said comes from the crates that say it elsewhere: mistakes from the language, choices from the tables of the build, numbers
-//! from the one implementation of the metrics. Nothing here computes.
+//! A page speaks with a [`Session`] by requests in JSON and replies of JSON and typed columns ([`Reply`]). All contents
+//! come from the crates that have them for other programs, too: mistakes from the language, choices from the tables of
+//! the build, numbers from the one implementation of the metrics. Nothing here computes.
 //!
-//! - A run goes on in steps of so many events, so that a worker can tell how far it is, and give it up.
-//! - Text, runs and memory have limits ([`limits`]): what comes in may be from anybody.
+//! - A run goes on in steps of a number of events, so that a worker can report progress, and cancel it.
+//! - Text, runs and memory have limits ([`limits`]): the text may be from anybody.
 //! - There are no threads, no files, no plugins, no QUIC and no Linux: each is refused by name, with what has it.
 //!
-//! On `wasm32` the module `exports` is how a page calls it. Natively the session is the same, and tests hold the two against
-//! each other.
+//! On `wasm32` a page calls it by the module `exports`. Natively the session is the same, and tests compare the two.
 
 mod diagnostics;
 #[cfg(target_arch = "wasm32")]

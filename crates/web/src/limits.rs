@@ -12,5 +12,5 @@ pub const MEMORY: f64 = 1e9;
 /// Data packets that a run may be foreseen to carry: some minutes of work.
 pub const PACKETS: f64 = 1e8;
 
-/// Rows of its tables, as foreseen: what a page can still draw.
+/// Rows of its tables, as foreseen: the number that a page can still draw.
 pub const ROWS: f64 = 5e6;

@@ -1,7 +1,7 @@
 //! A reply: JSON, and behind it the columns of tables as they are in memory.
 //!
 //! A page reads columns without a copy, so each begins at a multiple of eight. Numbers are little-endian: 64-bit floats; counts
-//! as 64-bit floats, too, which are exact up to 2⁵³; names as 32-bit places in a list, which stands in the JSON.
+//! as 64-bit floats, too, which are exact up to 2⁵³; names as 32-bit places in a list, which is part of the JSON.
 
 use serde_json::{Value, json};
 use sojourn_results::{Column, Table};

@@ -1,4 +1,4 @@
-//! What a page can ask for.
+//! The requests of a page.
 
 use serde::Deserialize;
 use sojourn_model::Scenario;
@@ -7,9 +7,9 @@ use sojourn_model::Scenario;
 #[derive(Deserialize, Debug)]
 #[serde(tag = "ask", rename_all = "lowercase", deny_unknown_fields)]
 pub(crate) enum Request {
-    /// What there is to choose from: version, disciplines, controls, stacks.
+    /// The choices: version, disciplines, controls, stacks.
     Choices,
-    /// Reads an experiment: its mistakes, or its warnings and runs, of which the session keeps the scenarios.
+    /// Reads an experiment: its mistakes, or its warnings and runs; the session keeps the scenarios of those.
     Check {
         /// The experiment, TOML.
         text: String,
@@ -32,12 +32,12 @@ pub(crate) enum Request {
         /// As [`Request::Scenario`] gives it.
         scenario: Box<Scenario>,
     },
-    /// Lets so many events of the run under way happen.
+    /// Lets `events` events of the run under way happen.
     Advance {
         /// How many at most.
         events: u64,
     },
-    /// Ends the run, whose whole time has passed: summary, checks, digests, and these tables.
+    /// Ends the run, after all of its time has passed: summary, checks, digests, and these tables.
     Finish {
         /// Names of tables; those without rows are left out.
         tables: Vec<String>,

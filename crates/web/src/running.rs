@@ -25,7 +25,7 @@ impl Running {
         Ok(Self { scenario, simulation, over: false, looked, still: 0 })
     }
 
-    /// Lets so many events happen; returns how much of its time has passed, 0 to 1, and whether all has.
+    /// Lets `events` events happen; returns the share of its time that has passed, 0 to 1, and whether all has.
     pub(crate) fn advance(&mut self, events: u64) -> Result<(f64, bool), RunError> {
         let end = self.simulation.end();
         self.over = self.over || self.simulation.advance(end, events)?;

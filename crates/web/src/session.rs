@@ -239,7 +239,7 @@ impl Session {
     }
 }
 
-/// What of a run there is not here: where, why, and what would be right.
+/// A feature of a run that the page does not have: where, why, and what would be right.
 fn refusal(own: &Unsupported) -> Value {
     json!({ "message": own.to_string(), "help": own.help })
 }

@@ -1,4 +1,4 @@
-//! What a page asks and is answered, natively: the same session that `wasm32` has.
+//! A page's requests and their replies, natively: the same session that `wasm32` has.
 
 use serde_json::{Value, json};
 use sojourn_web::{Reply, Session};
@@ -34,7 +34,7 @@ fn errors(reply: &Reply) -> Vec<String> {
     said.iter().map(|e| e["message"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// Runs what was read in steps of so many events, and finishes it.
+/// Runs the experiment that was read in steps of `step` events, and finishes it.
 fn run(session: &mut Session, step: u64, tables: &[&str]) -> Reply {
     let begun = ask(session, &json!({ "ask": "begin", "run": 0 }));
     assert_eq!(errors(&begun), Vec::<String>::new());
@@ -103,7 +103,7 @@ fn a_mistake_has_its_place_and_what_would_be_right() {
     let error = &reply.json["errors"][0];
     assert_eq!((&error["line"], &error["column"]), (&json!(10), &json!(10)));
     assert!(error["help"].as_str().is_some_and(|help| help.contains("fq_codel")), "{error}");
-    // What was read before is gone with it.
+    // The experiment that was read before is gone with it.
     let begun = ask(&mut session, &json!({ "ask": "begin", "run": 0 }));
     assert_eq!(errors(&begun), ["there is no run 0 of 0"]);
 }

@@ -19,7 +19,7 @@ pub(crate) struct IpAt {
     pub(crate) transport: Option<(Transport, usize)>,
 }
 
-/// A transport protocol whose header is whole.
+/// A transport protocol with a whole header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Transport {
     /// TCP.
@@ -85,7 +85,7 @@ impl Frame {
         self.bytes
     }
 
-    /// Whether it carries an IP packet whose header is whole.
+    /// Whether it carries an IP packet with a whole header.
     pub const fn is_ip(&self) -> bool {
         self.ip.is_some()
     }

@@ -125,7 +125,7 @@ impl Frame {
         }
     }
 
-    /// The sum of what the transport checksum covers beside the transport's own bytes.
+    /// The sum of the bytes that the transport checksum covers besides the transport's own.
     fn pseudo_header(&self, protocol: u8) -> checksum::Sum16BitWords {
         let at = self.ip.and_then(|ip| ip.transport).map_or(0, |(_, at)| at);
         let [source, destination] = self.addresses();

@@ -1,5 +1,5 @@
-//! A stream of datagrams one way, of whichever traffic it is: constant UDP, a voice call, a video call, UDP that is on
-//! and off by turns. Engines ask for one and need not know them apart.
+//! A stream of datagrams one way, of whichever traffic it is: constant UDP, a voice call, a video call, UDP that is
+//! alternately on and off. Engines ask for one and need not distinguish them.
 //!
 //! Invariant: a stream is the same whenever it starts; its times are those from the start on, shifted.
 
@@ -24,12 +24,12 @@ pub enum Datagrams {
     Voice(Periodic),
     /// A video call.
     Video(Box<VideoSource>),
-    /// On and off by turns.
+    /// Alternately on and off.
     Pulsed(PulsedUdp),
 }
 
 impl Datagrams {
-    /// What the traffic of a flow is when it starts at `start`; nothing if it is no stream of datagrams.
+    /// The traffic of a flow that starts at `start`; nothing if it is no stream of datagrams.
     pub fn of(traffic: &Traffic, start: Time) -> Option<Self> {
         Some(match traffic {
             Traffic::Udp(udp) => Self::Constant(ConstantRate::new(start, *udp)),

@@ -1,9 +1,9 @@
-//! What a receiver of numbered datagrams takes for lost: those that have not come while so many later ones have. It
-//! needs no word from the sender, and counts nothing that is merely on its way.
+//! The datagrams that a receiver takes for lost by their numbers: those that have not come although a number of later
+//! ones have. It needs no word from the sender, and counts nothing that is merely on its way.
 
 use std::collections::VecDeque;
 
-/// So many datagrams may overtake one before it counts as lost.
+/// This number of datagrams may overtake one before it counts as lost.
 const REORDERING: usize = 64;
 
 /// Counts what is missing. Numbers begin at 0.

@@ -1,4 +1,4 @@
-//! On and off by turns.
+//! Sources that are alternately on and off.
 
 use super::periodic::ConstantRate;
 use super::source::{Act, Source};

@@ -1,13 +1,13 @@
-//! The client of an adaptive stream over HTTP (docs/sources/applications.md#adaptive-streaming): which segment it asks for and when, what is in its
-//! buffer, what it plays. No published source has the algorithms of the services that were measured; this one is the
-//! notes' own design, with their parameters.
+//! The client of an adaptive stream over HTTP (docs/sources/applications.md#adaptive-streaming): which segment it asks
+//! for and when, its buffer, its playback. No published source has the algorithms of the services that were measured;
+//! this one is the notes' own design, with their parameters.
 //!
 //! The client asks for one segment at a time. It acts on what it receives, so it is no [`super::Source`]: the engine
 //! tells it of each segment that has come, and how much of the present one has.
 //!
-//! Invariants: at most one segment is asked for; the buffer never holds more than its cap; what is played is in the
-//! order of the segments. A segment's size depends on the run's seed, the stream, the segment and the level alone, so
-//! that runs with other rivals are comparable.
+//! Invariants: at most one segment is asked for; the buffer never holds more than its cap; segments are played in their
+//! order. A segment's size depends on the run's seed, the stream, the segment and the level alone, so that runs with
+//! other rivals are comparable.
 
 use sojourn_model::Streaming;
 use sojourn_units::{Random, Rate, Span, Time, sample};
@@ -15,10 +15,10 @@ use std::collections::VecDeque;
 
 /// How often a download is looked at for being too slow.
 const LOOK_EVERY: Span = Span::from_secs(1);
-/// Behind its delay by so much, a live stream gives up what lies between.
+/// A live stream that is this far behind its delay skips the segments in between.
 const TOO_LATE: Span = Span::from_secs(10);
 
-/// What a stream is doing, for the viewer.
+/// The activity of a stream, for the viewer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Playing {
     /// Nothing has been played yet.
@@ -65,9 +65,9 @@ pub struct Arrived {
 /// What the client asks the server for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wish {
-    /// A segment of so many bytes.
+    /// A segment of this many bytes.
     Segment(u64),
-    /// A segment of so many bytes in place of what is left of the one under way.
+    /// A segment of this many bytes in place of the rest of the one under way.
     Instead(u64),
 }
 
@@ -271,7 +271,7 @@ impl Player {
         let Streaming { segment, buffer, .. } = self.settings;
         let held = segment * (self.buffer.len() as u64 + 1);
         let room = if self.ends.is_never() {
-            // Nothing is played: what there is will not grow less.
+            // Nothing is played: the buffer will not shrink.
             if held > buffer { Time::NEVER } else { self.start }
         } else {
             (self.ends + held).saturating_sub(buffer)
@@ -463,7 +463,7 @@ mod tests {
             play(streaming(&[150, 300, 600, 1200, 2500, 5000, 10_000], 5, 60), 120, |_| 10.0);
         let levels: Vec<u64> =
             player.arrived.iter().map(|a| a.bitrate.bits_per_sec() / 1000).collect();
-        // 5 of 10 Mbit/s is what 0.8 leaves room for.
+        // 0.8 leaves room for 5 of 10 Mbit/s.
         assert_eq!(levels[..7], [150, 300, 600, 1200, 2500, 5000, 5000]);
         assert!(levels[6..].iter().all(|&k| k == 5000));
         assert!(!player.changes.iter().any(|c| c.1 == Playing::Stalled));
@@ -499,7 +499,7 @@ mod tests {
         let player = play(live(), 80, |t| if (10.0..40.0).contains(&t) { 0.0 } else { 100.0 });
         let numbers: Vec<u64> = player.arrived.iter().map(|a| a.number).collect();
         let gap = numbers.windows(2).find(|w| w[1] != w[0] + 1).unwrap();
-        // What was under way comes at 40 s; the next is the one that a viewer 12 s behind sees then.
+        // The segment under way comes at 40 s; the next is the one that a viewer 12 s behind sees then.
         assert_eq!(gap, [5, 10]);
         assert!(numbers.is_sorted());
     }

@@ -14,14 +14,14 @@ pub trait Source {
 /// One thing that a source does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
-    /// Sends a datagram of so many bytes of payload (of a ping: the IP packet's bytes).
+    /// Sends a datagram of `bytes` bytes of payload (of a ping: the IP packet's bytes).
     Datagram {
         /// From 0.
         sequence: u64,
         /// Bytes.
         bytes: u32,
     },
-    /// Opens a connection on which so many bytes come back.
+    /// Opens a connection on which `bytes` bytes come back.
     Connection {
         /// From 0.
         sequence: u64,

@@ -262,7 +262,7 @@ mod tests {
                 packets: 6.62,
                 bytes: 5_858.0,
                 variation: 0.68,
-                // 49 % are large: the median lies between the two kinds and says nothing.
+                // 49 % are large: the median is between the two kinds and says nothing.
                 packets_at: [2.0, 3.0, f64::NAN, 10.0, 12.0, 16.0],
                 bytes_at: [1_527.0, 2_021.0, f64::NAN, 9_700.0, 11_057.0, 13_109.0],
             },

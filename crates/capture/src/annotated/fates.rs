@@ -1,7 +1,7 @@
-//! What became of each packet at a queue, told from the captures of its two sides.
+//! The fate of each packet at a queue, inferred from the captures of its two sides.
 //!
 //! A packet that did not come out was dropped if a later one of its flow did: a flow is not reordered in a queue. If
-//! none did, it may still wait when the capture ends, and is only said not to be seen.
+//! none did, it may still wait when the capture ends, and counts only as not seen.
 
 use super::identity::Seen;
 use crate::Point;
@@ -19,7 +19,7 @@ pub(super) enum Fate {
     Unseen,
 }
 
-/// What became of each packet that is seen left and right of a queue.
+/// The fate of each packet that is seen left and right of a queue.
 pub(super) fn told(left: &[Seen], right: &[Seen]) -> [Vec<Option<Fate>>; 2] {
     let mut fates = [vec![None; left.len()], vec![None; right.len()]];
     let ways = Ways::of(left, right);
@@ -98,7 +98,7 @@ fn earlier(sides: &[&[Seen]; 2], next: [usize; 2], ways: &Ways<'_>) -> Option<us
 }
 
 impl Fate {
-    /// What is said of it at this side of the queue.
+    /// The comments on it at this side of the queue.
     pub(super) fn comments(&self, point: &Point) -> Vec<String> {
         let (Point::Left(hop) | Point::Right(hop)) = point else { return Vec::new() };
         let is_left = matches!(point, Point::Left(_));

@@ -1,6 +1,6 @@
 //! The captures of a run as one pcapng file (draft-ietf-opsawg-pcapng).
 //!
-//! Each point is an interface with its name. Packets say in comments whose they are, and what a queue did with them:
+//! Each point is an interface with its name. Comments of packets name their flow, and their fate at a queue:
 //!
 //! ```text
 //! flow cubic                               by the sender's port

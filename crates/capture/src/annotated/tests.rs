@@ -48,7 +48,7 @@ fn a_packet_is_known_again_on_the_other_side() {
     assert_eq!(said(&l[4], Point::Left(hop())), ["not seen to leave bottleneck down"]);
 }
 
-/// What does not wait is seen at both sides at one time: that 5 goes up is known by 6.
+/// A packet that does not wait is seen at both sides at one time: 6 shows that 5 goes up.
 #[test]
 fn what_does_not_wait_goes_the_way_of_its_senders_others() {
     let left = [seen(1, 5, 0), seen(4, 6, 0)];
@@ -91,7 +91,7 @@ fn any_bytes_have_an_identity() {
     }
 }
 
-/// A packet of a random load: what it does to a queue, and what the queue does to it.
+/// A packet of a random load, and its fate at the queue.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     /// Milliseconds after the packet before it.
@@ -115,7 +115,7 @@ fn load() -> impl Strategy<Value = Vec<Load>> {
 }
 
 proptest! {
-    /// A queue a way, first in first out, that holds each packet for 2 ms at least: what it did is told from its sides.
+    /// A queue a way, first in first out, that holds each packet for 2 ms at least: its actions follow from its sides.
     #[test]
     fn what_a_queue_did_is_told_from_its_sides(load in load()) {
         // Each with its number in the load.
@@ -137,7 +137,7 @@ proptest! {
                 sides[1 - way].push((number, seen(last_out[way], if packet.is_marked { 3 } else { 2 })));
             }
         }
-        // A capture is in the order of time; what goes in at one time is before what comes out then.
+        // A capture is in the order of time; packets that go in at one time precede those that come out then.
         for (side, packets) in sides.iter_mut().enumerate() {
             packets.sort_by_key(|(number, seen)| (seen.at, usize::from(load[*number].goes_up) != side));
         }
@@ -148,7 +148,7 @@ proptest! {
             for (at, number) in numbers.iter().enumerate() {
                 let packet = load[*number];
                 let same_way = |other: &&Load| other.goes_up == packet.goes_up && !other.is_dropped;
-                // Nothing tells the way of an address of which no packet came out: left is taken for the way in.
+                // The way of an address without any packet that came out is unknown: left is taken for the way in.
                 let is_known = load.iter().any(|other| same_way(&other)) || !packet.goes_up;
                 let is_overtaken = load[number + 1..]
                     .iter()
@@ -204,7 +204,7 @@ proptest! {
             }
             file.finish().unwrap();
         }
-        // Stable: what a capture has in an order at one time stays so.
+        // Stable: packets of one time stay in the order of their capture.
         expected.sort_by_key(|(at, index, ..)| (*at, *index));
         let to = scratch.0.join("all.pcapng");
         let captures = Captures { folder: &scratch.0, scenario: &scenario, senders: 30_000 };

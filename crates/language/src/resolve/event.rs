@@ -12,7 +12,7 @@ use sojourn_model::{
 };
 use sojourn_units::{Rate, Span};
 
-/// The point in time so many turns later. What cannot be said in nanoseconds is beyond every run.
+/// The point in time `turn` turns later. A time that does not fit into nanoseconds is beyond every run.
 fn later(when: &When, every: Span, turn: u64) -> When {
     let nanos = every.as_nanos().saturating_mul(turn);
     let shift = Span::from_nanos(nanos);
@@ -113,7 +113,7 @@ impl Resolver<'_> {
         all
     }
 
-    /// Says where an event cannot do what it says, because of what stands at its queue when it comes.
+    /// Reports an event that cannot do what it says, because of the discipline at its queue when it comes.
     pub(super) fn possible_changes(&mut self, root: &Fields, scenario: &Scenario) {
         let nested = |words: &str, stack: &str| self.vocabulary.nested(words, stack);
         let Some(impossible) = scenario.impossible_change(&nested) else { return };
@@ -138,7 +138,7 @@ impl Resolver<'_> {
                 let place = table.place_of(key);
                 self.diagnostics.push(
                     place
-                        .says(DiagnosticKind::Key, format!("{key} of which hop?"))
+                        .says(DiagnosticKind::Key, format!("{key} needs a hop"))
                         .help("give the event a hop"),
                 );
             }

@@ -1,5 +1,5 @@
-//! Whether whoever a check asks for a number of its own (`state.NAME`) has one of that name, so far as the vocabulary knows:
-//! a number that nobody has would be told only when the run is over.
+//! Whether the subject of a check with `state.NAME` has a number of that name, so far as the vocabulary knows:
+//! otherwise a number that nobody has would be an error only when the run is over.
 
 use crate::Vocabulary;
 use sojourn_model::{Action, Event, Flow, Hop, Kind, Traffic, WordError, nearest};
@@ -36,7 +36,7 @@ impl Standing<'_> {
         Err(WordError { at: from..from + word.len(), message, help })
     }
 
-    /// Those of a queue, whatever stands there during the run; `None` if it is no queue, or nobody knows.
+    /// The numbers of a queue, whatever its discipline during the run; `None` if it is no queue, or nobody knows.
     fn of_queue(&self, vocabulary: &dyn Vocabulary, path: &str) -> Option<Vec<String>> {
         self.hops.iter().find_map(|hop| {
             let (_, element) = hop.elements().find(|(own, _)| own == path)?;

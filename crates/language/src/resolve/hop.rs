@@ -190,7 +190,7 @@ impl Resolver<'_> {
         if table.table(key).and_then(|t| t.bool("queue")) == Some(false) {
             return None;
         }
-        // What a side says itself of its rate holds against what it would take from the hop or the other side.
+        // A side's own settings of its rate override those of the hop or the other side.
         let says = |key: &str| table.table(side.name()).is_some_and(|t| t.given(key).is_some());
         let rate = match self.setting(table, side, "rate").map(|i| &i.val) {
             Some(Val::Rate(rate)) if says("rate") || !says("trace") => Some(*rate),

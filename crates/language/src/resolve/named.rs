@@ -1,6 +1,6 @@
 //! The names of flows and groups, which everything else refers to.
 
-/// The ping that runs beside the flows.
+/// The ping that runs next to the flows.
 pub(super) const PING: &str = "ping";
 
 /// The names of flows and groups, known before the flows themselves are.

@@ -20,7 +20,7 @@ fn has(section: &Section, key: &str) -> bool {
 }
 
 impl Resolver<'_> {
-    /// What a flow sends whose path has this BDP, bytes, if it is known.
+    /// The traffic of a flow on a path with this BDP, bytes, if it is known.
     pub(super) fn traffic(
         &mut self,
         table: &Fields,

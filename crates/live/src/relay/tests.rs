@@ -69,7 +69,7 @@ fn relay(
         ours.set_nonblocking(true).unwrap();
         theirs.set_nonblocking(true).unwrap();
         for frame in frames {
-            // What the socket has no room for never came.
+            // Frames that the socket has no room for never came.
             let _ = theirs.send(frame);
         }
     }

@@ -8,7 +8,7 @@
 
 use super::trendline::Usage;
 
-/// What overuse leaves of the received rate (β).
+/// The part of the received rate that overuse leaves (β).
 const BETA: f64 = 0.85;
 /// Growth in a second, far from the capacity (η of the text).
 const GROWTH: f64 = 1.08;

@@ -18,7 +18,7 @@ fn at(millis: u64) -> Time {
     Time::from_millis(millis)
 }
 
-/// A report of these packets from this number on, all of which came just before.
+/// A report of these packets from this number on; all came just before.
 fn report(begin: u16, packets: &[Option<Ecn>], now: Time) -> Report {
     let packets: Vec<_> =
         packets.iter().map(|ecn| ecn.map(|ecn| Arrival { at: now, ecn })).collect();
@@ -43,7 +43,7 @@ fn the_first_report_worked_by_hand() {
     near(prague.target_bitrate(), 812.5 / 0.04 * 8.0 * 0.8);
 }
 
-/// A sender in congestion avoidance with this window in bytes, at this round trip, of which ten packets of 1000 bytes are on
+/// A sender in congestion avoidance with this window in bytes, at this round trip, with ten packets of 1000 bytes on
 /// their way since a second ago.
 fn steady(window: f64, srtt: f64) -> Prague {
     let mut prague = Prague::new(OPTIONS);
@@ -120,7 +120,7 @@ fn a_path_that_bleaches_is_given_up_on() {
     assert!(prague.gives_up_ecn());
 }
 
-/// A full window without reports: a second behind the last packet everything begins anew, at 100 kbit/s.
+/// A full window without reports: a second behind the last packet the control starts over, at 100 kbit/s.
 #[test]
 fn a_second_without_reports_begins_anew() {
     let mut prague = Prague::new(OPTIONS);

@@ -25,17 +25,17 @@ pub(super) const QDELAY_TARGET_HI: f64 = 0.4;
 pub(super) const MIN_REF_WND: f64 = 3_000.0;
 /// How far the window may be beyond what has been in flight.
 pub(super) const BYTES_IN_FLIGHT_HEAD_ROOM: f64 = 1.5;
-/// What a loss leaves of the window.
+/// The part of the window that a loss leaves.
 pub(super) const BETA_LOSS: f64 = 0.7;
-/// What a mark of classic ECN leaves of it.
+/// The part of it that a mark of classic ECN leaves.
 pub(super) const BETA_ECN: f64 = 0.8;
-/// For so many round trips after congestion multiplicative growth is held back.
+/// For this number of round trips after congestion multiplicative growth is held back.
 pub(super) const POST_CONGESTION_DELAY_RTTS: f64 = 100.0;
 /// Multiplicative growth, in parts of the window a round trip.
 pub(super) const MUL_INCREASE_FACTOR: f64 = 0.02;
 /// The round trip below which all flows are alike.
 pub(super) const VIRTUAL_RTT: f64 = 0.025;
-/// After so many round trips the inflection point is set anew whatever the window has done.
+/// After this number of round trips the inflection point is set again whatever the window has done.
 pub(super) const REF_WND_I_UPDATE_MAX_HOLD_RTTS: f64 = 50.0;
 /// How far bytes in flight may be beyond the window, at least.
 pub(super) const REF_WND_OVERHEAD_MIN: f64 = 1.5;
@@ -63,7 +63,7 @@ pub(super) const QDELAY_MIN_AVG_ALPHA: f64 = 1.0 / 256.0;
 pub(super) const LOSS_RATE_THRESHOLD: f64 = 0.01;
 /// §4.5.3: the target is low if it is below so much of the acknowledged rate.
 pub(super) const ACKED_BITRATE_MARGIN: f64 = 0.8;
-/// §4.5.3: what is left of a reduction then.
+/// §4.5.3: the part of a reduction that remains then.
 pub(super) const BACKOFF_SCALE_LOW_TARGET_RATE: f64 = 0.25;
 /// §4.5.4: losses in this share of the round trips mean others.
 pub(super) const LOSS_EVENT_RATE: f64 = 0.002;

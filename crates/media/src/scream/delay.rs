@@ -11,7 +11,7 @@ use super::constants::{
 use sojourn_units::{Span, Time};
 use std::collections::VecDeque;
 
-/// So many minutes' minima are kept (RFC 6817: BASE_HISTORY).
+/// The minima of this number of minutes are kept (RFC 6817: BASE_HISTORY).
 const MINUTES: usize = 10;
 /// The history that the variance is of, in samples (§4.5.4).
 const HISTORY: usize = 200;

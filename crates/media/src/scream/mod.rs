@@ -1,4 +1,5 @@
-//! SCReAMv2, self-clocked rate adaptation for multimedia: a congestion control for media whose encoder follows a target.
+//! SCReAMv2, self-clocked rate adaptation for multimedia: a congestion control for media with an encoder that follows a
+//! target.
 //!
 //! The text is draft-ietf-ccwg-rfc8298bis-screamv2 as its authors had it on 7 October 2026 and after (the working copy of
 //! version -02; section numbers are its). Names of constants and variables are the text's.
@@ -7,12 +8,13 @@
 //!   three times as many, so that a large frame need not wait.
 //! - A mark of L4S and a delay of the queue take off a share, as in DCTCP; a loss and a mark of classic ECN take off a fixed
 //!   part. At most one reduction each 25 ms or round trip, whichever is less.
-//! - What the text calls additional (§4.5) and optional (REDUCE_JITTER) are [`Switches`], off unless given.
+//! - The text's additional (§4.5) and optional (REDUCE_JITTER) parts are [`Switches`] (default: off).
 //!
 //! What is not in the text, and what is done here:
 //! - The window may be full with no report on its way. The text asks for a least send rate and gives none; here a packet leaves
 //!   half a second after the last one, whatever the window says. The reference implementation forgets then what is in flight.
-//! - A round trip is from sending a packet to the report that tells of it, as RFC 6298 has it; what the receiver waited is in it.
+//! - A round trip is from sending a packet to the report that tells of it, as RFC 6298 has it; it includes the
+//!   receiver's wait.
 //! - `max_bytes_in_flight` is of intervals of a smoothed round trip; `loss_event_rate` is an average over a hundred of them.
 //! - What the text leaves to the reference implementation ("a history of the last max_bytes_in_flight" at the highest target)
 //!   is not here: growth stops there, as the pseudocode has it.
@@ -60,11 +62,11 @@ pub struct Switches {
     pub loss_threshold: bool,
     /// §4.5.3: smaller reductions while the target is below the acknowledged rate.
     pub undershoot: bool,
-    /// §4.5.4: a larger delay is admitted beside flows that fill the queue.
+    /// §4.5.4: a larger delay is admitted against flows that fill the queue.
     pub competing: bool,
 }
 
-/// What a sender is made with.
+/// The options of a sender.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Options {
     /// ECN.

@@ -33,7 +33,7 @@ impl MediaRate {
         }
     }
 
-    /// A frame of so many bytes is new; the oldest packet has been waiting for `media_qdelay` seconds.
+    /// A frame of `frame_size` bytes is new; the oldest packet has been waiting for `media_qdelay` seconds.
     pub(super) fn on_frame(&mut self, media_qdelay: f64, frame_size: f64) {
         let error = (media_qdelay - self.frame_period / 4.0) / self.frame_period;
         self.rate_adjust_factor =
@@ -45,7 +45,7 @@ impl MediaRate {
         self.frame_size_dev = averaged.min(0.2);
     }
 
-    /// The window was updated. `scale` is 1 but where clocks are being compared anew.
+    /// The window was updated. `scale` is 1 except while clocks are compared again.
     pub(super) fn update(&mut self, ref_wnd: f64, s_rtt: f64, mss: f64, scale: f64) {
         let ref_wnd_ratio = (mss / ref_wnd).min(1.0);
         let mut part = 1.0 - (ref_wnd_ratio - 0.1).clamp(0.0, 0.2);

@@ -23,8 +23,8 @@ const OPTIONS: Options = Options {
 
 /// A trace by hand. Three packets of 1000 bytes leave, paced at 1 Mbit/s, 8 ms apart: the least window times three has room for
 /// nine, so the window does not hold them. The report of all three is there at 100 ms: a round trip of the last, from 16 ms on,
-/// of 84 ms. Nothing is marked, nothing waits. Growth: 3000 bytes of which each counts 1000/3000; a scale of 1 for the round
-/// trip; 1 + 0.02·3. The most allowed is 1000 + 1.5·3000. Then the target: 0.8 (a small window), 1000/1020, 1.2.
+/// of 84 ms. Nothing is marked, nothing waits. Growth: 3000 bytes, and each counts 1000/3000; a scale of 1 for the
+/// round trip; 1 + 0.02·3. The most allowed is 1000 + 1.5·3000. Then the target: 0.8 (a small window), 1000/1020, 1.2.
 #[test]
 fn the_first_report_worked_by_hand() {
     let mut scream = Scream::new(OPTIONS);
@@ -82,7 +82,7 @@ const PATH: Path = Path {
     silence: (0.0, 0.0),
 };
 
-/// What a call over a path has seen, once a frame from `from` seconds on: targets, and the queue's delays of packets.
+/// Measurements of a call over a path, once a frame from `from` seconds on: targets, and the queue's delays of packets.
 struct Seen {
     targets: Vec<f64>,
     delays: Vec<f64>,

@@ -1,11 +1,12 @@
 //! The reference window (§4.2.1.3, §4.2.2): reduced when there is congestion, and grown with what is acknowledged.
 //!
 //! The order is the text's: the scale near the inflection point is that of the window as it was; then the reduction; then
-//! growth, which happens beside a reduction, too. That makes two marks a round trip the balance of a scalable control.
+//! growth, which happens together with a reduction, too. That makes two marks a round trip the balance of a scalable
+//! control.
 //!
 //! Where the text can be read in two ways: `ref_wnd_lowest` is set with a reduction, as its description has it, and not with
-//! each update, as the indentation of the pseudocode does. What is called `ref_wnd_delay_scale` there and defined nowhere is
-//! `latency_diff_ref_wnd_scale_t`. The window is not cut to whole bytes.
+//! each update, as the indentation of the pseudocode does. `ref_wnd_delay_scale`, which the text uses and never
+//! defines, is `latency_diff_ref_wnd_scale_t`. The window is not cut to whole bytes.
 
 use super::constants::{
     ACKED_BITRATE_MARGIN, BACKOFF_SCALE_LOW_TARGET_RATE, BETA_ECN, BETA_LOSS,
@@ -14,7 +15,7 @@ use super::constants::{
 };
 use sojourn_units::Time;
 
-/// What the window is updated from: the state of everything else when a report has been read.
+/// The input of the window's update: the state of everything else when a report has been read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inputs {
     pub(super) now: Time,
@@ -40,14 +41,14 @@ pub(super) struct Inputs {
     pub(super) acked_bitrate: Option<f64>,
 }
 
-/// What has been seen of congestion since the window was last reduced.
+/// The signs of congestion since the window was last reduced.
 #[derive(Clone, Copy, Default, Debug)]
 struct Seen {
     lost: bool,
     marked: bool,
 }
 
-/// What the window is reduced for.
+/// The reason of a reduction.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Event {
     Loss,
@@ -110,7 +111,7 @@ impl Window {
         self.alpha.value
     }
 
-    /// So many packets were received, of which so many with CE, and so many are lost.
+    /// `received` packets were received, `marked` of them with CE, and `lost` are lost.
     pub(super) fn see(&mut self, now: Time, s_rtt: f64, received: u32, marked: u32, lost: u32) {
         self.seen.lost |= lost > 0;
         self.seen.marked |= marked > 0;
@@ -143,7 +144,7 @@ impl Window {
         self.grow(scl, inputs);
     }
 
-    /// What the window is to be reduced for now.
+    /// The reason for which the window is to be reduced now.
     fn event(&self, inputs: &Inputs) -> Option<Event> {
         let (avg, half) = (inputs.qdelay_avg, inputs.qdelay_target / 2.0);
         if since(inputs.now, self.reacted) < VIRTUAL_RTT.min(inputs.s_rtt) {
@@ -434,7 +435,8 @@ mod tests {
     }
 
     /// The balance of a scalable control, which the text claims: with two marks a round trip each of them is one segment up and
-    /// half of alpha down. Growth is of the reduced window, which makes it greater by one part in so many segments less one.
+    /// half of alpha down. Growth is of the reduced window, which makes it greater by one part in the number of
+    /// segments less one.
     #[test]
     fn two_marks_a_round_trip_are_the_balance() {
         for segments in [10_u32, 40, 200] {

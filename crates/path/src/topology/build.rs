@@ -45,10 +45,10 @@ impl<P: PathPacket> Topology<P> {
         }
     }
 
-    /// Ports and routes of a scenario; `host_of` says what stands before the first element of what a flow's hosts send.
+    /// Ports and routes of a scenario; `host_of` says what packets of a flow's hosts pass before the first element.
     ///
     /// # Errors
-    /// The first port whose discipline cannot be built.
+    /// The first port with a discipline that cannot be built.
     pub fn build<'f>(
         basis: &Basis<'f, P>,
         host_of: impl Fn(&'f Flow) -> HostSide<'f>,

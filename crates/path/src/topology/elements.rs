@@ -1,11 +1,11 @@
-//! What a topology is built from, and what the scenario says of an element over the whole run.
+//! The input for a topology, and the scenario's settings of an element over the whole run.
 
 use crate::Elements;
 use core::fmt;
 use sojourn_model::{Action, Element, Kind, Scenario, Side};
 use sojourn_qdisc::{QdiscQuirks, Registry};
 
-/// What ports are made from, at the beginning and when an event puts another in their place.
+/// The input for ports, at the beginning and when an event puts another in their place.
 pub struct Basis<'a, P> {
     /// A checked scenario ([`Scenario::check`]).
     pub scenario: &'a Scenario,
@@ -70,7 +70,7 @@ pub(super) fn is_switched(scenario: &Scenario, path: &str) -> bool {
     actions(scenario, path).any(|a| matches!(a, Action::Enable { .. } | Action::Disable { .. }))
 }
 
-/// How many netems stand here at any time of the run.
+/// The largest number of netems here at any time of the run.
 pub(super) fn links(scenario: &Scenario, path: &str, at_first: usize) -> usize {
     let later = actions(scenario, path).filter_map(|a| {
         if let Action::ChangeNetem { chain, .. } = a { Some(chain.len()) } else { None }

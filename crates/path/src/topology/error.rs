@@ -29,7 +29,7 @@ impl core::error::Error for Unbuildable {
 /// An event's action that cannot be carried out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ChangeError {
-    /// The queue of this path has neither a shaper nor a line whose rate could be set.
+    /// The queue of this path has neither a shaper nor a line with a rate to set.
     NoShaper(String),
     /// The middlebox of this path has no rate.
     NoRate(String),
@@ -40,7 +40,7 @@ pub enum ChangeError {
         /// What is wrong with them.
         error: Box<TcError>,
     },
-    /// What is to stand there from now on cannot be built.
+    /// The replacement for an element cannot be built.
     Unbuildable(Unbuildable),
 }
 

@@ -1,6 +1,6 @@
-//! What an engine says of a flow's hosts, and what it is told of them.
+//! An engine's settings for a flow's hosts, and the results for them.
 
-/// What stands between a flow's hosts and the first element of each of its ways.
+/// The devices between a flow's hosts and the first element of each of its ways.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct HostSide<'a> {
     /// Whether packets first come to a port of their host ([`Role::Nic`](super::Role::Nic)), which all hosts of one stack
@@ -10,7 +10,7 @@ pub struct HostSide<'a> {
     /// The discipline in tc's words on the device of the host that sends the flow's data, behind its interface; one for all
     /// flows of the host that have the same words, on a device that takes no time.
     pub queue: Option<&'a str>,
-    /// Whether there is a control connection beside the flow, whose packets have none of the flow's own delays.
+    /// Whether there is a control connection next to the flow, without the flow's own delays.
     pub control: bool,
 }
 

@@ -1,10 +1,10 @@
 //! From a scenario's hops to ports and routes.
 //!
-//! Every netem of a chain, every queue and every radio link becomes a port; what holds no packets (rewriters, ends
-//! of tunnels, policers) becomes a middlebox. A route is a list of entries: what happens to the packets of one
-//! flow, one way, before a port, and the port; the last entry leads to the host. Flows with a delay of their own have
-//! netems of their own. What stands between a host and the first element is the engine's to say ([`HostSide`]); whose
-//! clock it is, and who asks a port when it wants to be polled, is the engine's, too.
+//! Every netem of a chain, every queue and every radio link becomes a port; every element that holds no packets
+//! (rewriters, ends of tunnels, policers) becomes a middlebox. A route is a list of entries: what happens to the
+//! packets of one flow, one way, before a port, and the port; the last entry leads to the host. Flows with a delay of
+//! their own have netems of their own. The engine decides what is between a host and the first element ([`HostSide`]),
+//! which clock holds, and who asks a port when it wants to be polled.
 //!
 //! A chain of netems is one port after the other. The kernel has the second as the child of the first (the
 //! harness's `root-tree`): the parent hands a packet down when its delay is over, which is when the first port
@@ -16,7 +16,7 @@
 //! What an event may switch off is there from the beginning: a delay with a bypass, which the entry before
 //! it takes while it is off; packets that it holds still come out.
 //!
-//! Invariants: what is built depends on the scenario alone, port by port in the order of the flows; random streams are
+//! Invariants: the topology depends on the scenario alone, port by port in the order of the flows; random streams are
 //! named by the element that draws from them; elements that no flow passes are not there.
 
 mod build;
@@ -62,11 +62,11 @@ pub struct Topology<P> {
     pub routes: Vec<Vec<RouteEntry>>,
     /// Wireless channels, to be handed to ports when they are polled.
     pub air: Air,
-    /// The device of each flow's sending host, where it is told apart from the path.
+    /// The device of each flow's sending host, where it is separate from the path.
     pub device_of: Vec<Option<NicKind>>,
     /// Routes of each flow: data, then what comes back.
     pub of_flow: Vec<(u16, u16)>,
-    /// Those of the control connection beside it ([`HostSide::control`]), which has no delay of its own; the flow's own
-    /// where there is none.
+    /// Those of its control connection ([`HostSide::control`]), which has no delay of its own; the flow's own where
+    /// there is none.
     pub of_control: Vec<(u16, u16)>,
 }

@@ -4,7 +4,7 @@ use crate::Port;
 use core::fmt;
 use sojourn_qdisc::netem;
 
-/// What a port is to the scenario.
+/// The role of a port in the scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Role {
     /// A delay: of all flows that have none of their own, or of one flow.
@@ -16,14 +16,14 @@ pub enum Role {
         /// The flow it is for, if for one alone.
         flow: Option<String>,
     },
-    /// A queue, whose statistics are recorded.
+    /// A queue with recorded statistics.
     Queue {
         /// The element's path.
         element: String,
     },
     /// Where packets of hosts wait: for their jitter, or for the host's NIC.
     Nic {
-        /// Whose: `host.near.STACK` sends what goes down, `host.far.STACK` what goes up.
+        /// The device: `host.near.STACK` sends packets that go down, `host.far.STACK` those that go up.
         name: String,
     },
 }
@@ -47,9 +47,9 @@ pub struct Node<P> {
     pub role: Role,
     /// Whether it is a device of the host that sends.
     pub own: bool,
-    /// Whether a packet that comes later may leave earlier, so that each arrival asks anew when to poll.
+    /// Whether a packet that comes later may leave earlier, so that each arrival asks again when to poll.
     pub reorders: bool,
-    /// What a netem is set to, for changes of its delay alone.
+    /// The settings of a netem, for changes of its delay alone.
     pub netem: Option<netem::Parameters>,
 }
 

@@ -17,7 +17,7 @@ pub struct RouteEntry {
 pub enum Step {
     /// The middlebox of this number acts.
     Pass(u16),
-    /// While the switch of this number is off, so many entries are left out, beginning with this one.
+    /// While the switch of this number is off, this many entries are left out, beginning with this one.
     Bypass(u16, u8),
 }
 

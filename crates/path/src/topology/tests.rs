@@ -127,7 +127,7 @@ impl Lab {
 
 const NIC: HostSide<'_> = HostSide { nic: true, queue: None, control: false };
 
-/// What stands on a route, in words: `[bleach]` before the port that it leads to.
+/// The elements of a route, in words: `[bleach]` before the port that it leads to.
 fn words(topology: &Topology<Walker>, route: u16) -> Vec<String> {
     let entries = &topology.routes[usize::from(route)];
     let step = |step: &Step| match *step {
@@ -253,7 +253,7 @@ fn changes_reach_what_they_name_and_nothing_else() {
     let lab = Lab::new(scenario());
     let mut topology = lab.build(NIC);
     let element = str::to_owned;
-    // Milliseconds that a packet takes, sent so many after the beginning.
+    // Milliseconds that a packet takes, sent `ms` after the beginning.
     let takes = |topology: &mut Topology<Walker>, ms: u64, flow: usize| {
         let (sent, route) = (Time::from_millis(ms), topology.of_flow[flow].0);
         let (at, ..) = walk(topology, sent, route, Walker { flow, ..Walker::default() })?;

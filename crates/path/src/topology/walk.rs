@@ -16,9 +16,10 @@ pub struct Passed<P> {
 }
 
 impl<P: PathPacket> Topology<P> {
-    /// Lets a packet pass what stands before the port of its route's entry at `position`, and before those behind it while
-    /// there is a bypass. Nothing if a middlebox dropped it, which that one's statistics then show. Where nothing happens
-    /// ([`RouteEntry::steps`](super::RouteEntry::steps) is 0), the entry's port is the answer, and nobody need ask.
+    /// Lets a packet pass the middleboxes before the port of its route's entry at `position`, and before those behind
+    /// it while there is a bypass. `None` if a middlebox dropped it, which that one's statistics then show. Where
+    /// nothing happens ([`RouteEntry::steps`](super::RouteEntry::steps) is 0), the entry's port is the answer, and
+    /// nobody need ask.
     pub fn pass(
         &mut self,
         now: Time,

@@ -1,10 +1,11 @@
 //! How long an exchange is on the air: an A-MPDU, SIFS, a compressed BlockAck.
 //!
-//! Source: IEEE 802.11-2016, clauses by constant. The standard was not at hand; numbers and clauses were held against those
-//! that ns-3 (`src/wifi/model`, `ht-phy.cc` and the frame exchange managers), Wireshark and MATLAB's WIFI toolbox cite. Not
-//! found cited: 9.2.3, 9.7.1 and Annex P for lengths of headers, 19.3.11 and 19.4.3 by number (their contents were), and the
-//! sub-clause that adds the signal extension to the ERP's OFDM. HT-mixed format with the two HT-LTFs of two streams, whatever the rate
-//! (one stream would be 4 µs shorter), long guard interval; data is protected by CCMP; BlockAcks go at 24 Mbit/s.
+//! Source: IEEE 802.11-2016, clauses by constant. The standard was not at hand; numbers and clauses were compared with
+//! those that ns-3 (`src/wifi/model`, `ht-phy.cc` and the frame exchange managers), Wireshark and MATLAB's WIFI toolbox
+//! cite. Not found cited: 9.2.3, 9.7.1 and Annex P for lengths of headers, 19.3.11 and 19.4.3 by number (their contents
+//! were), and the sub-clause that adds the signal extension to the ERP's OFDM. HT-mixed format with the two HT-LTFs of
+//! two streams, whatever the rate (one stream would be 4 µs shorter), long guard interval; data is protected by CCMP;
+//! BlockAcks go at 24 Mbit/s.
 
 use sojourn_units::{Rate, Span};
 
@@ -15,10 +16,10 @@ pub const SLOT: Span = Span::from_micros(9);
 pub const SIFS: Span = Span::from_micros(10);
 /// AIFS of best effort: SIFS and three slots (Table 9-137, `AIFSN[AC_BE]` = 3; 10.22.2.4).
 pub const AIFS: Span = Span::from_micros(10 + 3 * 9);
-/// One exchange a turn: the TXOP limit of best effort is 0, as hostapd announces it and mac80211 has it unless told.
+/// One exchange a turn: the TXOP limit of best effort is 0, as hostapd announces it and mac80211 has it by default.
 ///
-/// CWmin and CWmax of best effort (Table 9-137; aCWmin and aCWmax). hostapd has 63 for the access point's own frames unless
-/// told (`tx_queue_data2_cwmax`); here all stations have the table's.
+/// CWmin and CWmax of best effort (Table 9-137; aCWmin and aCWmax). hostapd's default for the access point's own frames
+/// is 63 (`tx_queue_data2_cwmax`); here all stations have the table's.
 pub const CW_MIN: u32 = 15;
 /// See [`CW_MIN`].
 pub const CW_MAX: u32 = 1023;
@@ -48,7 +49,7 @@ pub const fn subframe(wire_len: u32) -> u32 {
     (wire_len + MPDU_LESS_FRAME).next_multiple_of(4) + DELIMITER
 }
 
-/// TXTIME of an A-MPDU of so many bytes of subframes at a rate (19.4.3).
+/// TXTIME of an A-MPDU with `bytes` bytes of subframes at a rate (19.4.3).
 pub fn ampdu(bytes: u32, rate: Rate) -> Span {
     let per_symbol = (rate.bits_per_sec() * SYMBOL_US / 1_000_000).max(1);
     let symbols = (SERVICE_AND_TAIL + 8 * u64::from(bytes)).div_ceil(per_symbol);

@@ -9,8 +9,9 @@
 //! Neighbours' transfers come as a Poisson process. Each is a station of its own, which contends until it has sent
 //! exponentially distributed airtime, the BlockAcks counted in, in exchanges as long as they may be.
 //!
-//! Invariant: whoever is to send asks at the time that it was told. Time is then passed in order, and what neighbours
-//! do between is worked out when somebody asks: [`Channel::turn`] first lets all of it happen that begins earlier.
+//! Invariant: a station asks again at the time of the last answer. So time passes in order, and the neighbours'
+//! transfers in between are worked out when a station asks: [`Channel::turn`] first carries out all those that begin
+//! earlier.
 
 use super::airtime::{AIFS, CW_MAX, CW_MIN, REPLY, RETRY_LIMIT, SLOT};
 use sojourn_model::Neighbours;
@@ -92,7 +93,7 @@ struct Transfer {
     left: Span,
 }
 
-/// What a station that asks is told.
+/// The answer to a station that asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     /// Not yet; ask again at this time.
@@ -197,7 +198,7 @@ impl Channel {
         self.next_transfer = self.transfer_after(at);
     }
 
-    /// Neighbours whose turn it is at `at` send.
+    /// Neighbours with their turn at `at` send.
     fn neighbours_send(&mut self, at: Time, collide: bool) {
         let mut longest = Span::ZERO;
         let mut senders = Vec::new();
@@ -228,7 +229,8 @@ impl Channel {
         }
     }
 
-    /// Station `id` has something to send: may it? If it is told to send it does, and says so by [`Channel::send`].
+    /// Station `id` has something to send: may it? With [`Turn::Send`] as the answer it sends, and calls
+    /// [`Channel::send`].
     pub fn turn(&mut self, now: Time, id: usize) -> Turn {
         if self.tie == now && core::mem::take(&mut self.tied[id]) {
             return Turn::Send { collides: true };
@@ -251,8 +253,8 @@ impl Channel {
         Turn::Send { collides }
     }
 
-    /// Station `id`, whose turn it is, sends for so long, and waits for the reply. Whether it is answered, and
-    /// whether it has more. Says when the channel is idle again, as far as is known.
+    /// Station `id`, at its turn, sends for `data`, and waits for the reply. `answered` says whether that comes, `more`
+    /// whether the station has more. Returns when the channel is idle again, as far as is known.
     pub fn send(&mut self, now: Time, id: usize, data: Span, answered: bool, more: bool) -> Time {
         self.take(now, now + data + REPLY);
         let station = &mut self.stations[id];

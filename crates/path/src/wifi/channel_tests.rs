@@ -117,7 +117,7 @@ fn who_begins_in_one_slot_collides() {
     assert!(at >= now + data * 2 + REPLY + AIFS);
 }
 
-/// A countdown stands still while others send: 8 slots, of which 3 have passed, are 5 after it.
+/// A countdown stands still while others send: 8 slots, less 3 that have passed, are 5 after it.
 #[test]
 fn a_countdown_stands_still() {
     let mut contender = Contender { slots: 8, from: Time::from_micros(100), ..Contender::new() };
@@ -129,7 +129,7 @@ fn a_countdown_stands_still() {
     assert_eq!((contender.slots, contender.from), (5, end + SIFS + AIFS));
 }
 
-/// Alone on the channel, neighbours have the airtime that they are said to need.
+/// Alone on the channel, neighbours have the airtime of their load.
 #[test]
 fn neighbours_have_their_load() {
     for load in [0.2, 0.5] {
@@ -141,8 +141,7 @@ fn neighbours_have_their_load() {
     }
 }
 
-/// A saturated station beside neighbours has what they leave, at least, and half of the time at most while one is
-/// there.
+/// A saturated station has at least the time that neighbours leave, and half of the time at most while one is there.
 #[test]
 fn neighbours_take_from_a_saturated_station() {
     let data = Span::from_millis(4);
@@ -154,7 +153,7 @@ fn neighbours_take_from_a_saturated_station() {
 }
 
 /// Without answers the windows are 31, 63, 127, 255, 511 and 1023; the seventh failure in a row reaches the limit of retries,
-/// and the window is 15 again (IEEE 802.11-2016, 10.22.2.2). An answer begins the count anew.
+/// and the window is 15 again (IEEE 802.11-2016, 10.22.2.2). An answer starts the count over.
 #[test]
 fn the_window_doubles_up_to_the_limit_of_retries() {
     let mut random = Random::named(5, "backoff");

@@ -1,15 +1,15 @@
-//! One end of the link: what it sends when it is its turn, how fast, and what comes of it.
+//! One end of the link: its frames at each turn, their rate, and their fate.
 //!
 //! Frames are numbered when they come out of the queue. An exchange takes the oldest that are not acknowledged and then
 //! new ones, as many as fit into the airtime and the length of an A-MPDU and the window of 64. Each is lost by itself;
-//! what is lost goes into the next exchange until it has been sent `retries` times more, and is then given up. The receiver
-//! passes frames on in order: behind a missing one they wait (IEEE 802.11-2016, 10.24.7.6.2).
+//! a lost frame goes into the next exchange until it has been sent `retries` times more, and is then given up. The
+//! receiver passes frames on in order: behind a missing one they wait (IEEE 802.11-2016, 10.24.7.6.2).
 //!
 //! The channel's quality is a place on the ladder of rates, which moves to a neighbour or stays after an exponential
 //! time. At that rate or below a frame is lost with probability `frame_errors`, one step above with one half, above that
-//! always: a design, in the place of a curve of error over signal. The sender does not know it. It follows by ARF
-//! (Kamerman, Monteban 1997): down a step after two failed exchanges in a row, up after ten good ones, and down again
-//! if the first after going up fails; failed is an exchange of which half or more was lost, by a collision too.
+//! always: a design, instead of a curve of error over signal. The sender does not know it. It follows by ARF (Kamerman,
+//! Monteban 1997): down a step after two failed exchanges in a row, up after ten good ones, and down again if the first
+//! after going up fails; an exchange has failed if half of it or more was lost, by a collision too.
 //!
 //! Invariants: every frame that is taken is passed on once, in order, or given up; draws are made in the order of
 //! exchanges.
@@ -76,7 +76,7 @@ impl Fallback {
     }
 }
 
-/// What there is to do.
+/// The next action.
 #[derive(Debug)]
 pub enum Served<P> {
     /// This frame is passed on now.
@@ -100,7 +100,7 @@ pub struct Transmitter<P> {
     done: VecDeque<(Time, Fate, Sojourn, P)>,
     line: Serializer,
     line_free: Time,
-    /// What exchanges have settled since somebody asked, and when their replies came.
+    /// The packets that exchanges have settled since the last question, and when their replies came.
     settled: Vec<(Time, Option<SkbCharge>)>,
     /// When its turn may be.
     turn: Time,
@@ -137,7 +137,7 @@ impl<P: PathPacket> Transmitter<P> {
         (self.quality, self.fallback) = (0, Fallback::default());
     }
 
-    /// Where on the ladder the channel stands at `now`.
+    /// The channel's place on the ladder at `now`.
     fn quality(&mut self, now: Time) -> usize {
         while self.next_change <= now {
             self.next_change += dwell(&self.settings, &mut self.changes);

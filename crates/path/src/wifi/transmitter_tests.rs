@@ -37,8 +37,7 @@ fn transmitter(station: usize, settings: &Wifi) -> Transmitter<Walker> {
     Transmitter::new(station, settings, stream("quality"), stream("losses"))
 }
 
-/// What comes out of `ends`, each of which has `load` frames, numbered, of 1514 bytes: time, end, frame, whether it
-/// was given up.
+/// The output of `ends`, each with `load` frames, numbered, of 1514 bytes: time, end, frame, whether it was given up.
 fn run(
     ends: &mut [Transmitter<Walker>],
     channel: &mut Channel,
@@ -96,7 +95,7 @@ fn a_saturated_link_carries_what_its_airtime_allows() {
 }
 
 /// With losses and two ends on one channel: each frame comes out once, in its order, or is given up, and the share of
-/// those is what the retries leave: 0.3⁴ of frames lost by errors alone.
+/// those follows from the retries: 0.3⁴ of frames lost by errors alone.
 #[test]
 fn every_frame_comes_out_once_and_in_order() {
     let settings = settings(&[26, 39, 52], 0.3, 3);

@@ -1,4 +1,5 @@
-//! Congestion controls: the hooks of Linux's `struct tcp_congestion_ops`, what they are told and what they may set.
+//! Congestion controls: the hooks of Linux's `struct tcp_congestion_ops`, their arguments and the values that they may
+//! set.
 
 use super::{Gauge, Host};
 use core::ffi::{c_char, c_void};
@@ -91,7 +92,7 @@ pub struct View {
     pub latest_rtt_us: u32,
     /// The least RTT that the estimator knows, us.
     pub min_rtt_us: u32,
-    /// A TSO burst is what the pacing rate gives in a 2^nth of a second.
+    /// A TSO burst has the bytes of a 2^nth of a second at the pacing rate.
     pub pacing_shift: u32,
     /// Ticks per second of the host's coarse clock.
     pub hz: u32,
@@ -123,7 +124,7 @@ pub struct Control {
     pub burst_limit: u32,
     /// Whether the socket is really paced.
     pub paced: bool,
-    /// Set by a control after whose wish the data that is out counts as limited by the application.
+    /// Set by a control to make the data that is out count as limited by the application.
     pub app_limited: bool,
 }
 
@@ -197,7 +198,7 @@ pub struct AckSample {
     pub has_rtt: bool,
 }
 
-/// What an ACK has told in sum, for a control that sets its window itself.
+/// The sum of an ACK's news, for a control that sets its window itself.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct ControlSample {
@@ -221,7 +222,7 @@ pub struct ControlSample {
     pub prior_delivered: u32,
     /// Segments in flight before the ACK.
     pub prior_in_flight: u32,
-    /// Whether the ACK told of marks.
+    /// Whether the ACK reported marks.
     pub ece: bool,
     /// See `rtt_us`.
     pub has_rtt: bool,

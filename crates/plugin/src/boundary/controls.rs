@@ -37,8 +37,8 @@ pub const fn control<C: CongestionControl>() -> abi::CongestionControl {
     }
 }
 
-// SAFETY, of all below: the host calls them as `abi::CongestionControl` states it. `cc` is what `create` or `clone` returned, of
-// this type, and nobody else refers to it during the call; the pointers are good for it.
+// SAFETY, of all below: the host calls them as `abi::CongestionControl` states it. `create` or `clone` returned `cc`,
+// of this type, and nobody else refers to it during the call; the pointers are good for it.
 
 unsafe extern "C" fn create<C: CongestionControl>(host: *mut abi::Host) -> *mut c_void {
     guarded(host, core::ptr::null_mut(), |host| Box::into_raw(Box::new(C::create(host))).cast())

@@ -33,7 +33,7 @@ impl Answer {
     }
 }
 
-/// A window: a whole number, or one whose fraction is cut off.
+/// A window: a whole number, or one with its fraction cut off.
 fn segments(number: &Bound<'_, PyAny>) -> Option<u32> {
     let window = if let Ok(real) = number.cast::<PyFloat>() {
         let real = real.extract::<f64>().ok()?;

@@ -1,7 +1,7 @@
 //! A queue discipline in Python as one of ours.
 //!
-//! The host keeps the packets, the class keeps their handles. What a call does to them is noted, and done when the call
-//! has come back.
+//! The host keeps the packets, the class keeps their handles. A call's actions on them are noted, and done when the
+//! call has come back.
 
 use super::class::AqmClass;
 use super::fault::Wrong;
@@ -86,7 +86,7 @@ impl<P: OwnedPacket> PythonQdisc<P> {
         self.class.fault(Wrong::of(py, error, &self.class.file.path))
     }
 
-    /// What the class has done that it may not do.
+    /// The error for a forbidden action of the class.
     fn fault(&self, py: Python<'_>, method: &str, what: &str, help: &str) -> Fault {
         let place = || -> PyResult<String> {
             let written = self.class.class.bind(py).getattr(method)?;
@@ -412,7 +412,7 @@ impl<P: OwnedPacket> DynQdisc<P> for PythonQdisc<P> {
     }
 }
 
-/// What is said of a change of a class that has no method for it, and what to do.
+/// The error for a change of a class that has no method for it, and the help.
 pub fn unchangeable(name: &str) -> Wrong {
     Wrong {
         message: format!(

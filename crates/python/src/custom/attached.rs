@@ -1,4 +1,4 @@
-//! An engine whose threads Python knows.
+//! An engine with threads that Python knows.
 
 use pyo3::prelude::*;
 use sojourn_engine::{Capabilities, Engine, Facts, Foreseen, RunError, Watch};
@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// then. Otherwise each call would make a state and throw it away.
 pub struct Attached(pub Box<dyn Engine>);
 
-#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl Engine for Attached {
     fn name(&self) -> &str {
         self.0.name()

@@ -1,4 +1,4 @@
-//! One class of a Python file, as it was read: what a registry's entry needs.
+//! One class of a Python file, as it was read, for a registry's entry.
 
 use super::fault::Wrong;
 use pyo3::prelude::*;

@@ -82,7 +82,7 @@ impl Classes {
         if file.digest != plugin.digest {
             return Err(Wrong {
                 message: format!(
-                    "{}: it is not the file of the run, whose digest begins with {}",
+                    "{}: it is not the file of the run, which has a digest of {}…",
                     plugin.path,
                     plugin.digest.get(..12).unwrap_or(&plugin.digest)
                 ),
@@ -104,7 +104,7 @@ impl Classes {
             return Ok(file.clone());
         }
         let path = self.folder.join(name);
-        // What is not there is said by who reads it.
+        // The reader of a missing file reports it.
         let path = path.canonicalize().unwrap_or(path).display().to_string();
         let file = File { digest: digest(&path)?, path };
         self.files.insert(name.to_owned(), file.clone());

@@ -83,7 +83,7 @@ impl PythonControl {
         made().map_err(|error| Wrong::of(py, error, &class.file.path))
     }
 
-    /// Calls a hook. What goes wrong in it ends the run.
+    /// Calls a hook. An error in it ends the run.
     fn call(&self, hook: &Py<PyAny>, view: &Connection, control: &Control, acked: u32) -> Answer {
         let news = News {
             acked,

@@ -27,7 +27,7 @@ impl Wrong {
             faults.call_method1("raised", (&value, path))?.extract()
         };
         let (message, help) =
-            told().unwrap_or_else(|_| (error.to_string(), "mend the file".to_owned()));
+            told().unwrap_or_else(|_| (error.to_string(), "fix the file".to_owned()));
         Self { message, help }
     }
 

@@ -1,8 +1,8 @@
 //! Congestion controls and queue disciplines that are classes in a Python file of the user's, for the simulator.
 //!
 //! The file is found and the class checked in Python (`sojourn.custom.loading`); here it becomes one of the registries'
-//! entries, and its methods are called. What it raises, or returns wrongly, ends its run with a [`Fault`] that names file
-//! and line; the other runs go on.
+//! entries, and its methods are called. An exception or a wrong return value ends its run with a [`Fault`] that names
+//! file and line; the other runs go on.
 //!
 //! [`Fault`]: sojourn_engine::Fault
 

@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 use sojourn_qdisc::Packet as Queued;
 use sojourn_units::Random;
 
-/// What a discipline has done to a packet.
+/// An action of a discipline on a packet.
 pub enum Action {
     /// Set its ECN field to CE.
     Mark,
@@ -14,7 +14,7 @@ pub enum Action {
     Drop,
 }
 
-/// The queue as its discipline reads it. It is filled anew for each call.
+/// The queue as its discipline reads it. It is filled again for each call.
 #[pyclass(module = "sojourn._core")]
 pub struct QueueView {
     /// Time since the run began, nanoseconds.
@@ -68,7 +68,7 @@ pub struct Packet {
 impl Packet {
     /// Sets the ECN field to CE if the packet is ECN-capable, and says whether it is CE now.
     ///
-    /// The reason is the name of one of Sojourn's or of the class's own `reasons`; "python" unless given.
+    /// The reason is the name of one of Sojourn's or of the class's own `reasons` (default: "python").
     #[pyo3(signature = (reason=None))]
     fn mark(&mut self, py: Python<'_>, reason: Option<String>) -> PyResult<bool> {
         self.check()?;

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use sojourn_transport::cc::{CaState, Control, View as Connection};
 use sojourn_units::Random;
 
-/// The connection as a congestion control reads it. It is filled anew for each call.
+/// The connection as a congestion control reads it. It is filled again for each call.
 #[pyclass(module = "sojourn._core")]
 pub struct View {
     /// Time since the run began, nanoseconds.
@@ -53,7 +53,7 @@ pub struct View {
     /// The rate at which the connection is paced, or would be, bits of payload per second.
     #[pyo3(get)]
     pacing_rate: u64,
-    /// Whether the window is what limits the flow: growth that is not used is not earned.
+    /// Whether the window limits the flow: a window that is not used must not grow.
     #[pyo3(get)]
     cwnd_limited: bool,
     /// Whether the application pauses.

@@ -26,7 +26,7 @@ pub struct WithClasses {
 /// The largest file of a trace, bytes: the most lines that one has are shorter.
 const LARGEST: u64 = 64 << 20;
 
-/// Reads a trace. What is wrong, and what would be right.
+/// Reads a trace. Errors say the mistake, and what would be right.
 fn read(path: &Path) -> Result<DeliveryTrace, (String, &'static str)> {
     let help = "name a file as Mahimahi has it, a millisecond a line, or write: cellular max 11mbit seed 3";
     let said = |error: std::io::Error| {
@@ -44,7 +44,7 @@ fn read(path: &Path) -> Result<DeliveryTrace, (String, &'static str)> {
     if meta.len() > LARGEST {
         return Err((
             format!("it has {} bytes, and {LARGEST} are allowed", meta.len()),
-            "cut it: a trace begins anew behind its last line",
+            "cut it: a trace starts over after its last line",
         ));
     }
     let text = std::fs::read_to_string(path).map_err(said)?;
@@ -91,7 +91,7 @@ fn told(wrong: Wrong, at: Range<usize>) -> WordError {
     WordError { at, message: wrong.message, help: wrong.help }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl Vocabulary for WithClasses {
     fn qdisc(&self, words: &str, stack: &str) -> Result<(), WordError> {
         if !self.load(words)? {

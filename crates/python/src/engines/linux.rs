@@ -1,8 +1,8 @@
-//! Linux in virtual time, and what its runs will need.
+//! Linux in virtual time, and the needs of its runs.
 //!
-//! How many packets a scenario sends is the simulator's estimate: it follows from rates, times, sizes and windows, which are the
-//! same there. What a packet costs a guest was measured (docs/performance.md, "What a run will need"): the time to boot, a time
-//! a packet, and a time a flow and virtual second, in which the agent asks each socket twenty times.
+//! The simulator estimates how many packets a scenario sends: that follows from rates, times, sizes and windows, which
+//! are the same there. A guest's cost of a packet was measured (docs/performance.md, "What a run will need"): the time
+//! to boot, a time a packet, and a time a flow and virtual second, in which the agent asks each socket twenty times.
 
 use sojourn_engine::{Capabilities, Engine, Facts, Foreseen, Memory, Registry, RunError, Watch};
 use sojourn_linux::{Linux, NAME};
@@ -44,7 +44,7 @@ impl Foreseeing {
     }
 }
 
-#[deny(clippy::missing_trait_methods, reason = "what is not forwarded would run the default")]
+#[deny(clippy::missing_trait_methods, reason = "methods not forwarded would run the default")]
 impl Engine for Foreseeing {
     fn name(&self) -> &str {
         self.linux.name()

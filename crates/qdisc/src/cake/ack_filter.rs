@@ -50,7 +50,7 @@ impl AckFilter {
                 continue;
             }
             let Some(older) = packet.acknowledgement() else { continue };
-            // Here the flags changed: what was found shows that there was the former kind.
+            // The flags changed: the packet found first only shows that the former kind was there.
             if eligible.is_some_and(|(_, before)| before != flags(&older)) {
                 eligible = None;
                 found -= 1;

@@ -38,7 +38,7 @@ pub(super) static CLASSES: [Class; 4 + MOST] = {
     [BEST_EFFORT, BULK, VOICE, VIDEO, a, b, c, d, e, f, g, h]
 };
 
-/// How packets are told apart by their DSCP.
+/// How a packet's DSCP selects its tin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Diffserv {
     /// Not at all.
@@ -91,7 +91,7 @@ impl Diffserv {
     pub(super) fn class(self, tin: usize) -> &'static Class {
         let place = match self {
             Self::BestEffort | Self::Three => tin,
-            // Video stands before voice.
+            // Video precedes voice.
             Self::Four => [0, 1, 3, 2][tin],
             Self::Eight | Self::Precedence => 4 + tin,
         };
@@ -101,7 +101,7 @@ impl Diffserv {
     /// The tin of a class by its place in [`CLASSES`], if it is there.
     pub(super) const fn place(self, class: usize) -> Option<usize> {
         match (self, class) {
-            // Always told, so that a report has the same rows with one tin as with three.
+            // Always reported, so that a report has the same rows with one tin as with three.
             (Self::BestEffort | Self::Three, 0..=2) | (Self::Four, 0 | 1) => Some(class),
             (Self::Four, 2) => Some(3),
             (Self::Four, 3) => Some(2),

@@ -29,7 +29,7 @@ const NONE: u32 = u32::MAX;
 /// `psched_mtu` of an Ethernet device.
 const MTU: u32 = 1514;
 
-/// By what flows are told apart, as the kernel's bits.
+/// What makes packets different flows or hosts, as the kernel's bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Isolation(pub(super) u8);
 
@@ -64,7 +64,7 @@ impl Isolation {
     }
 }
 
-/// What a packet is told apart by, hashed.
+/// The hashes that identify a packet's flow and hosts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Keys {
     pub(super) flow: u32,
@@ -468,7 +468,7 @@ impl<P: Packet> Tin<P> {
         bytes.max().map(|(bytes, slot)| (bytes, slot.0))
     }
 
-    /// Takes the head of a queue because the buffer is full, which its controller is told.
+    /// Takes the head of a queue because the buffer is full; the queue's controller sees that as a full queue.
     pub(super) fn overflow(&mut self, now: Time, slot: u32) -> Option<P> {
         let packet = self.pop(slot)?;
         let woke = self.flows[slot as usize].law.queue_full(now, &self.params);
@@ -477,7 +477,7 @@ impl<P: Packet> Tin<P> {
         Some(packet)
     }
 
-    /// The flow whose turn it is: decaying ones only `first`, or when there are no others.
+    /// The flow that sends next: decaying ones only with `first`, or when there are no others.
     #[inline]
     fn turn(&self, first: bool) -> Option<u32> {
         let order = [self.new.head, self.old.head, self.decaying.head];

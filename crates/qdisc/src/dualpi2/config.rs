@@ -204,7 +204,7 @@ impl Settings for Config {
             name: "max_rtt",
             values: table::TIME_ABOVE_ZERO,
             preset: DefaultValue::Unset("no auto-configuration"),
-            doc: "tc derives target, tupdate, alpha and beta from it, whatever else is said of them",
+            doc: "tc derives target, tupdate, alpha and beta from it and ignores other values for them",
             ..OptionSpec::BASE
         }.sets(|config, given| config.max_rtt = Some(given.micros())),
         OptionSpec {

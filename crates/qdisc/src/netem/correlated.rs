@@ -2,7 +2,7 @@
 
 use sojourn_units::Random;
 
-/// Draws of which each is mixed with the one before (`struct crndstate`).
+/// Draws, each mixed with the one before (`struct crndstate`).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Correlated {
     pub(super) last: u32,
@@ -12,7 +12,7 @@ pub(super) struct Correlated {
 
 impl Correlated {
     #[inline]
-    /// The next.
+    /// Draws the next number.
     pub(super) fn draw(&mut self, random: &mut Random) -> u32 {
         let fresh = random.next_u32();
         if self.rho == 0 {

@@ -28,7 +28,7 @@ pub(super) enum Distribution {
 
 type Table = [i16; ENTRIES];
 
-/// The x of which a standard normal variable is below with probability `p`, to the last bits.
+/// The quantile of the standard normal distribution at probability `p`, to the last bits.
 fn normal_quantile(p: f64) -> f64 {
     let below = |x: f64| 0.5 * libm::erfc(-x / core::f64::consts::SQRT_2);
     let (mut low, mut high) = (-6.0, 6.0);

@@ -5,8 +5,8 @@ use crate::packet::fetch;
 use sojourn_units::Time;
 use std::collections::VecDeque;
 
-/// Packets whose times do not decrease. The times stand beside the packets' handles: whoever asks when the next one leaves
-/// touches no packet, which nothing has touched for as long as the delay is.
+/// Packets in the order of their times. Each time is stored next to the packet's handle: asking for the next departure
+/// touches no packet, which after the whole delay would no longer be in the cache.
 #[derive(Clone, Debug)]
 pub(super) struct Line<P> {
     packets: VecDeque<(Time, P)>,

@@ -2,8 +2,8 @@
 //!
 //! Whoever wants to know what a netem does to a packet's delay asks here; nobody else reads netem's words.
 //!
-//! Invariant: what is written reads the same. Shares are kept as the kernel has them, in 32 bits, and written with as
-//! many digits as it takes.
+//! Invariant: written words read back to the same settings. Shares are kept as the kernel has them, in 32 bits, and
+//! written with as many digits as it takes.
 
 use super::distribution::Distribution;
 use super::loss::Loss;
@@ -74,7 +74,7 @@ fn share(given: &ParsedOption, nth: usize) -> u32 {
     percent(given.probability(nth))
 }
 
-/// What a slot is before anything is said of it.
+/// A slot's configuration before any words set it.
 const NO_SLOT: SlotConfig = SlotConfig { min: Span::ZERO, max: Span::ZERO, packets: 0, bytes: 0 };
 
 /// `rate RATE PACKETOVERHEAD CELLSIZE CELLOVERHEAD`.
@@ -100,7 +100,7 @@ impl Pace {
     }
 }
 
-/// What a netem is set to: `delay 10ms 2ms loss 1% limit 1000`.
+/// The settings of a netem: `delay 10ms 2ms loss 1% limit 1000`.
 ///
 /// ```
 /// use sojourn_qdisc::{QdiscQuirks, netem::Parameters};
@@ -385,7 +385,7 @@ impl Settings for Parameters {
             ],
             preset: DefaultValue::Unset("none"),
             doc: "probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities \
-                  to turn bad, to turn good again (100% less the first unless given), of loss while bad (100%) and \
+                  to turn bad, to turn good again (default: 100% less the first), of loss while bad (100%) and \
                   of loss while good (0%); after state those of a chain of four states, from good to a burst of \
                   losses (P13), back (P31, 100% less P13), from loss to a gap inside the burst (P32, 0%) and back \
                   (P23, 100%), and of a lone loss while good (P14, 0%)",
@@ -423,7 +423,7 @@ impl Settings for Parameters {
             name: "gap",
             values: table::PACKETS,
             preset: DefaultValue::Unset("1"),
-            doc: "with reorder: only each so many-th packet may be reordered",
+            doc: "with reorder: only every PACKETS-th packet may be reordered",
             ..OptionSpec::BASE
         }.sets(|config: &mut Self, given| config.gap = given.number()),
         OptionSpec {

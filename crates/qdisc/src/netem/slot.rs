@@ -1,4 +1,4 @@
-//! netem's slots: packets leave only when a slot opens, so many at most, and the next opens later.
+//! netem's slots: packets leave only when a slot opens, a limited number in each, and the next slot opens later.
 //!
 //! Source: Linux 5.4 to 7.3, `net/sched/sch_netem.c`, `get_slot_next` and the dequeue; docs/sources/queues.md#slots-of-netem.
 //!
@@ -60,7 +60,7 @@ impl Slot {
         self.at.max(due)
     }
 
-    /// A packet of so many bytes leaves.
+    /// Counts a packet of `bytes` bytes that leaves.
     pub(super) fn serve(&mut self, now: Time, bytes: u32, random: &mut Random) {
         self.packets_left -= 1;
         self.bytes_left -= i64::from(bytes);

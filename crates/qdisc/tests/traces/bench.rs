@@ -103,11 +103,11 @@ impl Telemetry<Pkt> for Log {
         self.dropped.push((now, packet, reason));
     }
     fn marked(&mut self, now: Time, packet: &Pkt, reason: Reason) {
-        assert_eq!(packet.ecn, Ecn::Ce, "a packet is CE when its mark is told");
+        assert_eq!(packet.ecn, Ecn::Ce, "a packet is CE when its mark is reported");
         self.marked.push((now, *packet, reason));
     }
     fn sce_marked(&mut self, now: Time, packet: &Pkt, reason: Reason) {
-        assert_eq!(packet.ecn, Ecn::Ect1, "a packet is ECT(1) when its SCE mark is told");
+        assert_eq!(packet.ecn, Ecn::Ect1, "a packet is ECT(1) when its SCE mark is reported");
         self.sce_marked.push((now, *packet, reason));
     }
     fn duplicated(&mut self, _now: Time, packet: &Pkt) {

@@ -23,7 +23,7 @@ fn dropped(words: &str, acks: &[Acknowledgement]) -> Vec<u64> {
         b.put(ms(0), pkt(id).ack(*ack));
     }
     assert!(b.log.dropped.iter().all(|drop| drop.2 == Reason::AckFilter));
-    // What stays is in order, and is counted.
+    // The remaining packets are in order, and are counted.
     let gone: Vec<u64> = b.log.dropped.iter().map(|drop| drop.1.id).collect();
     let stays: Vec<u64> = (0..acks.len() as u64).filter(|id| !gone.contains(id)).collect();
     assert_eq!(b.backlog().packets as usize, stays.len());

@@ -77,7 +77,7 @@ fn below_target_for_a_moment_starts_the_interval_again() {
     for k in 0..=100 {
         b.get(ms(k));
     }
-    // The queue is emptied at 100 ms and filled anew: sojourn is below target until 105.
+    // The queue is emptied at 100 ms and filled again: sojourn is below target until 105.
     while b.backlog().packets > 0 {
         b.get(ms(100));
     }

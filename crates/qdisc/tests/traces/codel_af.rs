@@ -80,7 +80,7 @@ fn the_shaper_spaces_packets_and_has_no_burst() {
     b.put(ms(60), pkt(5));
     b.pass(ms(60));
     assert_eq!(b.stats().overlimits, 3);
-    // 200 bytes at half the rate; what is charged already stays.
+    // 200 bytes at half the rate; bytes charged already keep their time.
     b.put(ms(60), pkt(6).long(200));
     b.put(ms(60), pkt(7).long(200));
     b.change(ms(60), "cnq_codel_af bandwidth 5mbit");
@@ -150,7 +150,7 @@ fn the_tight_class_marks_at_a_fifth() {
 /// marked until it has been below for one packet and above with the next (or BLUE's threshold, 80 ms in the tight
 /// class, makes a signal due). By hand, target 0.5 ms, microseconds: 1 leaves after 600, above, which puts the mark off
 /// for good; 3 after 250, below, which brings it back; 4 after 550, above: from here an interval of no length yet (a
-/// new flow's 1/sqrt(count) is nought), so that 5, after 750, is marked.
+/// new flow's 1/sqrt(count) is zero), so that 5, after 750, is marked.
 #[test]
 fn the_kernel_of_2020_puts_the_first_mark_off() {
     let standing = |profile| {
@@ -175,7 +175,7 @@ fn the_kernel_of_2020_puts_the_first_mark_off() {
     assert_eq!(marked, [(us(1400), 5)]);
 }
 
-/// CE, for a responsive flow's sake, is told as the control law's, and BLUE's drops as BLUE's.
+/// CE, for a responsive flow's sake, has the control law as its reason; BLUE's drops have BLUE.
 #[test]
 fn an_unresponsive_flow_meets_blue_and_leaves_the_others_alone() {
     let mut b = Bench::new("cnq_codel_af rtt 10ms");
@@ -220,7 +220,7 @@ struct Line {
     packet: Pkt,
     class: usize,
     place: Place,
-    /// Whether a dummy of it still lies in bulk.
+    /// Whether a dummy of it is still in the bulk queue.
     dummy: bool,
 }
 
@@ -281,7 +281,7 @@ struct Plan {
     above: bool,
 }
 
-/// What crossing the target does to a wait that was not over.
+/// The effect of crossing the target on a wait that was not over.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Wait {
     Anew,
@@ -367,7 +367,7 @@ impl Plan {
     }
 }
 
-/// Both schedules' roots are worked out anew whenever one of the counts moves: beyond 15 the other's is improved by it.
+/// Both schedules' roots get another Newton step whenever one of the counts moves: beyond 15 that improves the other's.
 fn shared(changed: (Plan, Plan), other: Plan) -> Plan {
     let moves = changed.0.count.abs_diff(changed.1.count);
     (0..moves).fold(other, |plan, _| plan.rooted())
@@ -391,7 +391,7 @@ struct Flow {
 }
 
 impl Default for Flow {
-    /// The clock is a year old: where the SCE schedule was set to nought.
+    /// The clock is a year old: the SCE schedule was set at zero.
     fn default() -> Self {
         let sce = Plan { next: -31_536_000_000_000_000, ..Plan::default() };
         Self { ce: Plan::default(), sce, blue: 0, changed: 0 }
@@ -416,7 +416,7 @@ impl Naive {
         self.ledger.0.push(Line { packet, class, place, dummy: alone });
     }
 
-    /// Whose turn it is: the class with packets that is less ahead; of equals the second.
+    /// The class that sends next: the one with packets that is less ahead; of equals the second.
     fn turn(&self) -> usize {
         let waiting = (0..self.params.len()).rev().filter(|&class| self.ledger.held(class) > 0);
         waiting.min_by_key(|&class| self.ahead[class]).unwrap()

@@ -75,8 +75,8 @@ fn the_delay_is_that_of_the_older_head() {
     }
 }
 
-/// A delay of 400 ms at once: (385 000 000 · 44 + 400 000 000 · 879) / 64 = 5 758 437 500, of which 2^32 are
-/// lost: 1 463 470 204. The kernel's way, in all versions.
+/// A delay of 400 ms at once: (385 000 000 · 44 + 400 000 000 · 879) / 64 = 5 758 437 500, less the 2^32 that are lost:
+/// 1 463 470 204. The kernel's way, in all versions.
 #[test]
 fn a_great_jump_of_the_delay_overflows() {
     for profile in [&QdiscQuirks::LINUX_7_3, &QdiscQuirks::L4STEAM_2020_08] {
@@ -109,7 +109,7 @@ fn exactly_nine_of_l_for_each_of_c() {
     assert_eq!(b.stat("credit"), -121_120.0);
 }
 
-/// With equal weights the credit begins at nought; with all weight on L, C starves.
+/// With equal weights the credit begins at zero; with all weight on L, C starves.
 #[test]
 fn other_weights() {
     let order = |words| {
@@ -164,7 +164,8 @@ fn the_step_is_above_its_threshold() {
     assert_eq!((b.stat("step_marks"), b.stat("ecn_mark")), (1.0, 1.0));
 }
 
-/// The team's kernels let off whoever found at most one packet in L; mainline lets off nobody unless told.
+/// The team's kernels exempt a packet that finds at most one other in L; mainline exempts packets only with
+/// `min_qlen_step`.
 #[test]
 fn who_is_exempt_from_the_step() {
     for (words, profile, marked) in [
@@ -369,7 +370,7 @@ fn tc_derives_the_controller_from_the_rtt() {
     assert!(text.contains("target 16.7ms tupdate 16.7ms alpha 0.160156 beta 2.996094"), "{text}");
     let b = Bench::new("dualpi2 typical_rtt 15ms max_rtt 100ms");
     assert!(b.any.describe().contains("target 15ms tupdate 15ms alpha 0.144531 beta 2.996094"));
-    // What tc prints of the defaults is not what was set: 41/256 and 819/256.
+    // tc does not print the defaults as they were set: 41/256 and 819/256.
     assert!(Bench::new("dualpi2").any.describe().contains("alpha 0.156250 beta 3.195312"));
 }
 
@@ -382,7 +383,7 @@ fn a_flush_forgets_most() {
     b.flush(ms(20));
     assert_eq!((prob(&b), b.backlog().packets, b.log.dropped.len()), (0, 0, 3));
     b.put(ms(20), c(3));
-    // 12 ms is 4 ms less than the 16 ms of before: -3 000 000 · 44 - 4 000 000 · 879 is below nought.
+    // 12 ms is 4 ms less than the 16 ms of before: -3 000 000 · 44 - 4 000 000 · 879 is below zero.
     b.timer(ms(32));
     assert_eq!(prob(&b), 0);
 }

@@ -41,6 +41,20 @@ fn no_packet_before_its_time() {
     assert_eq!(b.take(ms(21)), Dequeued::Empty);
 }
 
+/// A router's packets have no socket: with one bucket all flows share a queue and its order, and with 1024 these have their own.
+#[test]
+fn packets_without_a_socket_share_a_queue_by_their_hash() {
+    let order = |words: &str| -> Vec<u64> {
+        let mut b = Bench::new(words);
+        (0..12).for_each(|id| b.put(ms(0), pkt(id).of(1 + id % 2)));
+        (0..12).map(|_| b.get(ms(0)).id).collect()
+    };
+    let arrival: Vec<u64> = (0..12).collect();
+    assert_eq!(order("fq orphan_mask 0"), arrival);
+    assert_eq!(order("fq orphan_mask 1023"), order("fq"));
+    assert_ne!(order("fq"), arrival);
+}
+
 #[test]
 fn the_horizon() {
     let mut b = Bench::new("fq horizon 1s");

@@ -1,4 +1,4 @@
-//! fq_pie by hand, and with one queue against `pie`. The gains are as in `pie.rs` beside this.
+//! fq_pie by hand, and with one queue against `pie`. The gains are as in `pie.rs` of this directory.
 
 use crate::bench::{Bench, FULL, Pkt, ms, pkt};
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ fn turns() {
 }
 
 /// A quantum of 3000 lets a full packet and the next go: 3000 - 1514 = 1486 > 0, 1486 - 1514 = -28. The next turn has
-/// 2972, of which two packets leave -56.
+/// 2972, less two packets: -56.
 #[test]
 fn an_overrun_is_owed() {
     let mut b = Bench::new("fq_pie quantum 3000");
@@ -55,8 +55,8 @@ fn the_probability_after_the_first_update() {
     assert_eq!(b.next_timer(), Some(ms(520)));
 }
 
-/// A queue in which half a second's burst allowance is long gone and whose probability is past certainty's threshold;
-/// flow 1 loses packets, flow 2, which never waited, none.
+/// A queue with half a second's burst allowance long gone and a probability past certainty's threshold; flow 1 loses
+/// packets, flow 2, which never waited, none.
 #[test]
 fn only_the_flow_with_the_queue_is_signalled() {
     let mut b = Bench::new("fq_pie");
@@ -79,8 +79,8 @@ fn only_the_flow_with_the_queue_is_signalled() {
     assert_eq!(b.stat("dropped"), lost.len() as f64);
 }
 
-/// More memory than allowed is counted and lets everything in: each packet weighs 1280 + 1448 = 2728 bytes; what is
-/// held when the third comes, 5456, is over 2000 + 2728.
+/// More memory than allowed is counted and lets everything in: each packet weighs 1280 + 1448 = 2728 bytes; when the
+/// third comes, the two held, 5456, are over 2000 + 2728.
 #[test]
 fn the_memory_limit_counts_and_drops_nothing() {
     let mut b = Bench::new("fq_pie memory_limit 2000");
@@ -90,7 +90,7 @@ fn the_memory_limit_counts_and_drops_nothing() {
     assert!(b.log.dropped.is_empty());
 }
 
-/// The limit is over all queues, and what comes beyond is refused whoever it is from.
+/// The limit is over all queues, and packets beyond it are refused whoever sends them.
 #[test]
 fn the_limit_refuses_arrivals() {
     let mut b = Bench::new("fq_pie limit 3");
@@ -153,7 +153,7 @@ fn ecn_prob_bounds_marking() {
     assert_eq!(run("fq_pie").0, 0.0, "off by default");
 }
 
-/// A kernel before 5.6 has none; what its profile has is that of 5.6, whatever its `pie` is.
+/// A kernel before 5.6 has none; its profile has that of 5.6, whatever its `pie` is.
 #[test]
 fn profiles_without_one() {
     let old = QdiscQuirks { hz: 1000, ..QdiscQuirks::LINUX_5_4 };

@@ -1,7 +1,7 @@
 //! Bytes become words or operations, and whatever they do, nothing may panic, get lost or grow without bound.
 //!
-//! The two functions are the fuzz targets of `fuzz/`, where libFuzzer looks for bytes that reach new code. What it
-//! has found is kept in `fuzz/corpus` and replayed here, on any toolchain; a byte string that ever failed is kept as
+//! The two functions are the fuzz targets of `fuzz/`, where libFuzzer looks for bytes that reach new code. Its finds
+//! are in `fuzz/corpus` and are replayed here, on any toolchain; a byte string that ever failed is kept as
 //! `fuzz/corpus/*/failed-…`.
 //!
 //! Words come from the tables of `disciplines()`: an option that is added is tried without a line here.
@@ -142,7 +142,7 @@ fn try_grammar(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What went in and has not come out, and what came out.
+/// The packets that went in and have not come out, and those that came out.
 struct Run {
     any: AnyQdisc<Pkt>,
     words: String,
@@ -217,7 +217,7 @@ impl Run {
         self.bytes += u64::from(packet.len);
     }
 
-    /// The packet was inside once more than it has left, and is what it was but for ECN.
+    /// Takes out the packet, which was inside once more than it has left; only its ECN field may have changed.
     fn leave(&mut self, packet: &Pkt) {
         let twins = self.inside.get_mut(&packet.id).and_then(Vec::pop);
         let was = twins.unwrap_or_else(|| panic!("{}: {packet:?} was not inside", self.words));
@@ -486,7 +486,7 @@ mod replay {
         let done: usize = files.iter().map(|(_, data)| operations(data)).sum();
         assert!(done > 20_000, "{done} operations in {} files", files.len());
     }
-    /// Runs byte strings of a seed until there were so many operations.
+    /// Runs byte strings of a seed until at least `least` operations ran.
     fn random(seed: u64, least: usize) {
         let mut random = Random::named(seed, "bytes");
         let mut done = 0;

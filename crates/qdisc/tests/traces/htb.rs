@@ -41,8 +41,8 @@ fn a_busy_class_sends_one_packet_per_packet_time() {
     assert_eq!(b.stats().overlimits, 4);
 }
 
-/// dualpi2's credit begins anew when it is asked while both its queues are empty, -121 120. htb does not ask it then, out
-/// of debt or not: one of L that left while C waited has added 15 140, and that stays. Without htb it is asked.
+/// dualpi2's credit starts over, at -121 120, on a dequeue while both its queues are empty. htb does not dequeue from
+/// it then, out of debt or not: a packet of L that left while C waited has added 15 140, and that stays.
 #[test]
 fn an_empty_child_is_not_asked() {
     for (words, credit) in [("htb rate 50mbit dualpi2", -105_980.0), ("dualpi2", -121_120.0)] {
@@ -93,9 +93,9 @@ fn time_spent_empty_counts() {
     assert_eq!(b.take(ns(300_000)), Dequeued::Wait(ns(300_000 + 242_240 - 71_520)));
 }
 
-/// At 10 Mbit/s a byte takes 800 ns, a packet 1 211 200. The debt is time and is not converted: what is owed
-/// at 50 Mbit/s is paid in the same time, and only the packets from then on take longer. The new bucket holds
-/// 1600 x 800 = 1 280 000.
+/// At 10 Mbit/s a byte takes 800 ns, a packet 1 211 200. The debt is time and is not converted: the debt from 50 Mbit/s
+/// is paid in the same time, and only the packets from then on take longer. The new bucket holds 1600 x 800 = 1 280
+/// 000.
 #[test]
 fn a_new_rate_applies_at_once_and_keeps_the_tokens() {
     let mut b = fifty();
@@ -201,7 +201,7 @@ fn a_child_can_be_replaced_and_its_drops_stay_counted() {
     assert_eq!(reason, [Reason::Tail, Reason::Flushed, Reason::Flushed, Reason::Flushed]);
 }
 
-/// At the root as under a class: what replaces begins its work then, what was there is handed back empty.
+/// At the root as under a class: what replaces begins its work then, the old child is handed back empty.
 #[test]
 fn replacing_the_root_starts_it_at_that_time() {
     let mut b = Bench::new("pfifo limit 2");

@@ -1,8 +1,8 @@
 //! DualPI2 and PI2 written a second time, as plainly as possible, against the real ones on random input.
 //!
-//! The twin keeps packets in two vectors with everything known of them beside, adds up what is there, and has
-//! its probability as a wide integer that it cuts where the kernel's 32 bits do. It draws from a generator of its
-//! own that gives the same numbers.
+//! The twin keeps packets in two vectors together with everything known of them, sums over the vectors, and has its
+//! probability as a wide integer that it cuts where the kernel's 32 bits do. It draws from a generator of its own that
+//! gives the same numbers.
 
 use crate::bench::{Bench, FULL, Log, Pkt, pkt};
 use proptest::prelude::*;

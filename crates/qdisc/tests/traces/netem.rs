@@ -58,7 +58,7 @@ fn a_delay_lowered_at_run_time_reorders() {
     assert_eq!(b.backlog().bytes, 0);
 }
 
-/// What tc does not name in a change goes back to its default: one structure is handed over whole.
+/// Options that tc does not name in a change go back to their defaults: one structure is handed over whole.
 #[test]
 fn a_change_without_limit_takes_the_default_limit() {
     let mut b = Bench::new("netem delay 20ms limit 1");
@@ -190,7 +190,7 @@ fn a_flush_leaves_nothing() {
     assert!(matches!(b.take(ms(100)), Dequeued::Wait(_)));
 }
 
-/// Loss compares the mixed value itself, whose spread is less than uniform: at 50 %, a threshold of 30 % is
+/// Loss compares the mixed value itself, which spreads less than a uniform one: at 50 %, a threshold of 30 % is
 /// undercut 12.96 % of the time, and 36.5 % of the time after a loss (2 million draws in another language).
 #[test]
 fn correlated_loss_is_bursty_and_rarer_than_asked() {
@@ -362,7 +362,7 @@ fn copies() {
     (0..20_000).for_each(|id| b.put(ms(0), pkt(id)));
     assert!((1850..2150).contains(&b.log.copied.len()));
     assert_eq!(b.backlog().packets as usize, 20_000 + b.log.copied.len());
-    // One of two is lost: what is copied comes once, what is not is lost.
+    // One of two is lost: a copied packet comes once, any other not at all.
     let mut b = Bench::new("netem duplicate 100% loss 100%");
     b.put(ms(0), pkt(1));
     assert_eq!((b.log.copied.len(), b.backlog().packets), (0, 1));
@@ -461,7 +461,7 @@ fn delays(words: &str) -> Vec<f64> {
 }
 
 /// Of a normal jitter of 5 ms the deviation is 5 ms; of Pareto's (shape 3) the least is 10/3 ms below the delay and the
-/// median 5 x (2^(1/3) - 3/2) x 4/3 = 1.601 ms below it; the sum of both stands between.
+/// median 5 x (2^(1/3) - 3/2) x 4/3 = 1.601 ms below it; the sum of both is between them.
 #[test]
 fn jitter_has_the_shape_that_is_asked_for() {
     let shape = |name: &str| {

@@ -1,4 +1,4 @@
-//! Disciplines from outside: what is written here uses nothing that another crate could not.
+//! Disciplines from outside: this file uses only what another crate could use.
 
 use crate::bench::{Bench, Log, Pkt, build, ms, pkt, registry};
 use sojourn_qdisc::codel::{self, Codel};
@@ -22,7 +22,7 @@ pub(crate) fn add(registry: &mut Registry<Pkt>) {
     registry.add_entry(&THROUGH, through).expect("its name is free");
 }
 
-/// CoDel under another name: what the built-in one does, behind a pointer.
+/// CoDel under another name: the built-in one, behind a pointer.
 #[derive(Clone, Debug)]
 pub(crate) struct Copy<P>(Codel<P>);
 
@@ -448,7 +448,7 @@ fn an_added_child_is_built_changed_and_replaced_under_a_shaper() {
     let mut cx = Context { random: &mut b.random, telemetry: &mut b.log };
     assert!(b.any.replace_child(ms(10), with, &mut cx).is_none());
     assert_eq!(b.log.drops()[2..], [(2, Reason::Flushed)]);
-    // What was dropped before stays counted, and the rate is still the shaper's.
+    // Earlier drops stay counted, and the rate is still the shaper's.
     assert_eq!((b.stats().dropped, b.backlog()), (3, Backlog::default()));
     assert!(b.any.set_rate(ms(10), Rate::from_mbit(100)));
     assert!(b.any.describe().starts_with("rate 100Mbit"), "{}", b.any.describe());

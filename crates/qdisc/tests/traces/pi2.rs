@@ -1,4 +1,4 @@
-//! PI2 by hand. Its controller is DualPI2's, whose trace is there too.
+//! PI2 by hand. Its controller is DualPI2's, and its trace is in `dualpi2.rs`, too.
 
 use crate::bench::{Bench, FULL, Log, Pkt, ms, pkt};
 use sojourn_qdisc::Reason;
@@ -76,7 +76,7 @@ fn the_output_is_squared() {
     }
 }
 
-/// ECT is marked while the square is at most 25 % (p' 50 %) and dropped from there on, unless told otherwise.
+/// ECT is marked while the square is at most 25 % (p' 50 %) and dropped from there on, except with other options.
 #[test]
 fn ect_is_dropped_beyond_the_threshold() {
     for (words, base, marks) in [

@@ -11,7 +11,7 @@ fn assert_prob(b: &Bench, expected: f64) {
     assert!((prob - expected).abs() <= expected * 1e-6, "{prob} is not {expected}");
 }
 
-/// A queue whose last packet left after `delay` ms, with its burst allowance used up by 600 ms, and plenty held.
+/// A queue with a last delay of `delay` ms, with its burst allowance used up by 600 ms, and plenty held.
 fn with_delay(words: &str, delay: u64) -> Bench {
     let mut b = Bench::new(words);
     let put_at = 600 - delay;
@@ -337,7 +337,7 @@ fn the_departure_rate_as_5_4_measures_it() {
         // The difference of two numbers ten times as large, each short of its last digit from 5.10 on.
         assert!((b.gauge(ms(0), "prob") / expected - 1.0).abs() < 1e-5);
         if profile == &QdiscQuirks::LINUX_5_4 {
-            // To the last bit, in fractions of 2^64 - 1, whose part for a tick is 1 180 591 620 717.
+            // To the last bit, in fractions of 2^64 - 1; a tick's part is 1 180 591 620 717.
             let per_tick = |gain: u64| ((gain * 1_180_591_620_717) >> 4) >> 11;
             let (alpha, beta) = (per_tick(2), per_tick(20));
             let parts = beta * 28_187 - alpha * (234_375 - 28_187);

@@ -1,5 +1,5 @@
-//! What must hold of every discipline whatever is done to it. The list comes from `disciplines()`: one that is
-//! added without examples in its table fails here.
+//! Properties of every discipline, whatever is done to it. The list comes from `disciplines()`: one that is added
+//! without examples in its table fails here.
 
 use crate::bench::{Bench, Pkt, pkt};
 use proptest::prelude::*;
@@ -22,7 +22,7 @@ fn keeps_order(words: &str) -> bool {
     !changes_tins && !words.contains("netem")
 }
 
-/// What order is kept within: a flow, or in a dual queue its packets of one class.
+/// The packets among which order is kept: a flow, or in a dual queue its packets of one class.
 fn lane(words: &str, packet: &Pkt) -> u64 {
     let is_scalable = match packet.ecn {
         Ecn::Ect1 | Ecn::Ce => true,
@@ -60,7 +60,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What went in and has not come out.
+/// The packets that went in and have not come out.
 #[derive(Default)]
 struct Ledger {
     inside: HashMap<u64, Pkt>,
@@ -88,10 +88,10 @@ impl Run<'_> {
         if was.ecn == Ecn::NotEct || was.ecn == Ecn::Ce {
             assert_eq!(packet.ecn, was.ecn, "Not-ECT stays, CE stays");
         } else if packet.ecn != was.ecn && packet.ecn != Ecn::Ce {
-            // CE is written on what is capable, and SCE on ECT(0), which is told.
+            // CE is written on ECN-capable packets, and SCE, which is reported, on ECT(0).
             assert_eq!((was.ecn, packet.ecn), (Ecn::Ect0, Ecn::Ect1));
             let sce = &self.bench.log.sce_marked;
-            assert!(sce.iter().any(|(_, told, _)| told.id == packet.id), "an SCE mark is told");
+            assert!(sce.iter().any(|(_, told, _)| told.id == packet.id), "an SCE mark is reported");
         }
         was
     }
@@ -237,7 +237,7 @@ proptest! {
         for (words, changes) in OUTSIDE {
             check(words, changes, &QdiscQuirks::LINUX_7_3, steps.clone());
         }
-        // The one whose words differ by stack.
+        // The one with words that differ by stack.
         check("dualpi2 limit 9 step_thresh 1p", &["dualpi2 limit 3"], &QdiscQuirks::L4STEAM_2020_08, steps);
     }
 
@@ -261,8 +261,8 @@ proptest! {
     }
 }
 
-/// Each example tells names of the table in its order, and every name is told by one of them: a discipline whose classes
-/// depend on its options (cake's tins) tells of those that are there.
+/// Each example reports names of the table in its order, and every name appears in one of them: a discipline with
+/// classes that depend on its options (cake's tins) reports those that are there.
 #[test]
 fn statistics_and_gauges_are_those_of_the_table() {
     for info in disciplines() {

@@ -146,7 +146,7 @@ into with bytes added to each of those
       default: packets take no time
   loss [random] [gemodel] [state] PERCENT [CORRELATION|R|P31 [1-H|P32 [1-K|P23 [P14]]]]
       probability that a packet is lost on arrival; after gemodel (Gilbert-Elliott) the probabilities to turn \
-bad, to turn good again (100% less the first unless given), of loss while bad (100%) and of loss while good (0%); \
+bad, to turn good again (default: 100% less the first), of loss while bad (100%) and of loss while good (0%); \
 after state those of a chain of four states, from good to a burst of losses (P13), back (P31, 100% less P13), from \
 loss to a gap inside the burst (P32, 0%) and back (P23, 100%), and of a lone loss while good (P14, 0%)
       PERCENT: a percentage from 0% to 100%
@@ -170,7 +170,7 @@ loss to a gap inside the burst (P32, 0%) and back (P23, 100%), and of a lone los
       CORRELATION: a percentage from 0% to 100%
       default: none
   gap PACKETS
-      with reorder: only each so many-th packet may be reordered
+      with reorder: only every PACKETS-th packet may be reordered
       PACKETS: a number of packets from 1 to 4294967295
       default: 1
   slot MIN [MAX]

@@ -1,4 +1,4 @@
-//! tc's grammar: what is wrong with a text is said with its place and with what would be right.
+//! tc's grammar: an error names the mistake, its place, and the correct words.
 
 use crate::bench::{Bench, Pkt, ms};
 use proptest::prelude::*;
@@ -305,7 +305,7 @@ fn required(name: &str) -> String {
     needed.fold(String::new(), |all, o| all + " " + o.name + " 9mbit")
 }
 
-/// What must stand beside an option.
+/// Words that an option needs next to it.
 fn beside(discipline: &str, option: &str) -> &'static str {
     match (discipline, option) {
         ("netem", "distribution") => " delay 9ms 1ms",
@@ -316,7 +316,7 @@ fn beside(discipline: &str, option: &str) -> &'static str {
     }
 }
 
-/// Every option in every table is taken, shows in the configuration, and its default is what holds without it.
+/// Every option in every table is taken, shows in the configuration, and its default is the same as leaving it out.
 #[test]
 fn the_tables_and_the_disciplines_agree() {
     for profile in QdiscQuirks::ALL {

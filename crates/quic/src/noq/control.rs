@@ -44,12 +44,12 @@ impl ControllerFactory for Factory {
     }
 }
 
-/// A control, with what it tells of itself.
+/// A control, with its own reports.
 #[derive(Debug)]
 enum Inner {
     /// One that keeps its numbers to itself.
     Silent(Box<dyn Controller>),
-    /// One whose model is told.
+    /// One that reports its model.
     Bbr3(Box<Bbr3>),
 }
 

@@ -144,7 +144,7 @@ impl Session for NullSession {
 }
 
 impl PacketKey for Null {
-    /// What the buffer has where the tag goes is of no interest to anybody.
+    /// Nobody reads the buffer at the place of the tag.
     fn encrypt(&self, _path: PathId, _packet: u64, _buf: &mut [u8], _header_len: usize) {}
 
     fn decrypt(
@@ -182,7 +182,7 @@ impl HeaderKey for Null {
     }
 }
 
-/// What tokens of stateless resets are made from.
+/// The key for tokens of stateless resets.
 pub(super) struct ResetKey(u64);
 
 impl ResetKey {

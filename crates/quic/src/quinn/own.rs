@@ -103,7 +103,7 @@ fn transport(quic: &Quic, seeds: &Seeds, watch: Option<Arc<Watch>>) -> Transport
     }
     if let Some(bytes) = quic.receive_window {
         config.stream_receive_window(VarInt::from_u64(bytes).unwrap_or(VarInt::MAX));
-        // What the application has written is never what a connection waits for.
+        // A connection never waits for the application's writes.
         config.send_window(bytes.saturating_mul(u64::from(quic.streams)).saturating_mul(2));
     }
     config

@@ -1,6 +1,6 @@
 //! TLS 1.3 by rustls and ring, with a certificate of its own that is known to everybody: it keeps no secret.
 //!
-//! The certificate's key is Ed25519, whose signatures all have one length, and no session tickets are sent: so the
+//! The certificate's key is Ed25519, which has signatures of one length, and no session tickets are sent: so the
 //! messages of two handshakes differ in their bytes and in nothing else.
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -106,7 +106,7 @@ mod tests {
     use crate::null::{Handshake, Step, len};
     use rustls::quic::{ClientConnection, ServerConnection, Version};
 
-    /// Transport parameters stand in two messages as they are, and so do two bytes more when they are long.
+    /// Two messages contain the transport parameters as they are, and two bytes more each when they are long.
     const PARAMETERS: usize = 100;
 
     /// Lengths of the client's hello, the server's, the server's flight and the client's finish.

@@ -6,7 +6,7 @@ use super::series::{Frame, Of};
 use super::unit::Unit;
 use super::window::Bounds;
 
-/// What an expression is about.
+/// The subject of an expression.
 #[derive(Clone, PartialEq, Debug)]
 pub struct About {
     /// The unit of its value.
@@ -29,7 +29,7 @@ pub struct Single {
 }
 
 impl Expression {
-    /// What it is about.
+    /// Its subject.
     pub fn about(&self) -> About {
         let single = match self.clauses.as_slice() {
             [clause] if clause.right.is_none() => match &clause.left.kind {

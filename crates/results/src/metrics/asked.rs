@@ -1,5 +1,5 @@
-//! What a metric is asked for: the run, its parameters, its window. The entries of [`super::functions::FUNCTIONS`] compute
-//! with these.
+//! The arguments of a metric: the run, its parameters, its window. The entries of [`super::functions::FUNCTIONS`]
+//! compute with these.
 
 use super::expression::{Call, Name};
 use super::fault::Fault;

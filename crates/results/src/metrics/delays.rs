@@ -2,7 +2,7 @@
 //! there are such intervals.
 //!
 //! A thousand flows' distributions are more than all else that a run keeps, and of a thousand flows nobody asks for each.
-//! A queue's are there always: what of it is no single flow's has an empty name.
+//! A queue's are there always: the part that is no single flow's has an empty name.
 //!
 //! An interval belongs to the window or does not. If one crosses an edge of the window, nobody knew the window when the run was
 //! made; that is an error and no occasion to guess.
@@ -49,8 +49,9 @@ pub fn subjects(scenario: &Scenario) -> Vec<Subject<'_>> {
     subjects
 }
 
-/// Of each flow, whether its delays are recorded per flow: what the flow says; where it says nothing, of up to [`FEW`]
-/// flows all, of more those whose delays a check of the experiment asks for by the name of the flow or of its group.
+/// For each flow, whether its delays are recorded per flow. A flow's own setting decides; without one, the answer is
+/// yes in runs of up to [`FEW`] flows, and in larger ones only if a check of the experiment asks for its delays by the
+/// name of the flow or of its group.
 fn recorded_per_flow(scenario: &Scenario) -> Vec<bool> {
     let mut asked = BTreeSet::new();
     for check in &scenario.checks {
@@ -100,14 +101,14 @@ fn edges(scenario: &Scenario, stop: Option<At>) -> Vec<i64> {
     edges
 }
 
-/// That a flow's delays are not there, and what to write to have them.
+/// The error for a flow without delays, with the words that record them.
 fn not_recorded_per_flow(flow: &Flow) -> Fault {
     let is_ping = matches!(flow.traffic, Traffic::Ping(_));
     let place = if is_ping { "[[flow]] or [ping]" } else { "[[flow]]" };
     let why = match flow.delays {
         Some(_) => format!("its {place} says `delays = false`"),
         None => format!(
-            "of more than {FEW} flows only those are that ask for it, or whose delays a check asks for"
+            "of more than {FEW} flows only those are that ask for it, or that a check asks for"
         ),
     };
     Fault::not_recorded(
@@ -139,7 +140,7 @@ pub(super) fn distribution(
     let Some(quantity) = of.histogram() else { return Ok(Vec::new()) };
     let (subject, at) = (names.first().copied().unwrap_or(""), names.get(1).copied());
     let is_queue = frame.run.scenario.is_queue(subject);
-    // What a whole run has in a table of its own.
+    // Quantities of a whole run, in a table of their own.
     let varies = matches!(of, Of::Quantity(q) if q.table == Place::DelayVariation);
     let is_whole = *window == WindowSpec::Whole;
     if is_whole && at.is_none() && !varies {
@@ -150,7 +151,7 @@ pub(super) fn distribution(
     }
     if frame.run.table(schema::DELAYS.name).is_none() {
         if frame.run.table(schema::HISTOGRAMS.name).is_none() {
-            // What was imported has neither.
+            // Imported results have neither.
             return Ok(Vec::new());
         }
         return Err(Fault::not_recorded(
@@ -281,8 +282,8 @@ fn buckets(
                 let flow = if flow.is_empty() { "flows together" } else { flow };
                 return Err(Fault::not_recorded(
                     format!(
-                        "the delays of {flow} are known from {} s to {} s together, of which this window has a part: \
-                         it was not known when the run was made",
+                        "the delays of {flow} are known from {} s to {} s together, and this window has a part \
+                         of that: it was not known when the run was made",
                         from[row], to[row]
                     ),
                     "name it in a [[window]] or a check of the experiment and run it again",

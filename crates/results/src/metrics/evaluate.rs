@@ -25,12 +25,12 @@ impl fmt::Display for Value {
     }
 }
 
-/// What an expression comes to on a run.
+/// The value of an expression on a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Verdict {
     /// The value; of a comparison, its left side; of several, that of the first that fails, or of the first.
     pub value: Value,
-    /// What it was compared with, and how; nothing for a plain value.
+    /// Its bound and how it was compared; nothing for a plain value.
     pub bound: Option<(String, Value)>,
     /// Whether every comparison holds; nothing for a plain value.
     pub passed: Option<bool>,

@@ -49,7 +49,7 @@ pub struct Names<'a> {
     pub phases: Vec<&'a str>,
     /// Windows.
     pub windows: Vec<&'a str>,
-    /// What of the run is before the origin, and what after it: no window reaches further.
+    /// The parts of the run before and after the origin: no window reaches further.
     pub warmup: Span,
     /// See `warmup`.
     pub duration: Span,

@@ -14,7 +14,7 @@ impl<T: Into<String>> From<T> for Fault {
 }
 
 impl Fault {
-    /// What is asked for was not recorded.
+    /// The error for quantities that were not recorded.
     pub(super) fn not_recorded(message: impl Into<String>, help: impl Into<String>) -> Self {
         Self { message: message.into(), help: Some(help.into()) }
     }

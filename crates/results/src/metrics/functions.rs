@@ -238,9 +238,9 @@ pub const FUNCTIONS: &[Function] = &[
         "goodput",
         &[F],
         RATE,
-        "Payload that arrived in the window, each byte once, over the window's length: what came in order, and \
-         what waits out of order when the window ends less what waited when it began. So it is never more than \
-         the links can carry; where the engine does not know what waits (QUIC; Linux), payload counts when it is \
+        "Payload that arrived in the window, each byte once, over the window's length: bytes in order, and \
+         bytes waiting out of order when the window ends less those waiting when it began. So it is never more than \
+         the links can carry; where the engine does not know those (QUIC; Linux), payload counts when it is \
          in order. Of a group: the sum over its flows.",
         |a| Ok(a.total(RateOf::Goodput, &a.flows(0)?)),
     ),

@@ -27,7 +27,7 @@ pub struct Frame<'a> {
     pub(super) delays: Rows<'a>,
 }
 
-/// What a series is of: a known quantity, or a controller's own number.
+/// The quantity of a series: a known one, or a controller's own number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Of {
     Quantity(&'static Quantity),

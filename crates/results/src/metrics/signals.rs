@@ -128,7 +128,7 @@ pub(super) fn signals(
         if is_queue {
             return Frame::growth(&frame.queues, element, kind.column(), bounds).map(|n| n as f64);
         }
-        // What is no queue has no counters of its own in the tables: its reasons are added up.
+        // Elements that are no queues have no counters of their own in the tables: their reasons are added up.
         let mut reasons: Vec<&str> =
             frame.signals.of(element).iter().map(|&row| table.text("reason").get(row)).collect();
         reasons.sort_unstable();

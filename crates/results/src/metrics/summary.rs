@@ -18,7 +18,7 @@ pub struct Summary {
     pub queues: Vec<QueueSummary>,
 }
 
-/// One flow. What cannot be measured is `None`.
+/// One flow. Quantities that cannot be measured are `None`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowSummary {
     /// Its name.
@@ -39,7 +39,7 @@ pub struct FlowSummary {
     pub ce_fraction: Option<f64>,
 }
 
-/// One queue. What cannot be measured is `None`.
+/// One queue. Quantities that cannot be measured are `None`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct QueueSummary {
     /// Its path.

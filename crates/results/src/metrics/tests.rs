@@ -254,7 +254,7 @@ fn run_of(scenario: Scenario) -> Run {
             bitrate_bps: mbit * 1e6,
         });
     }
-    // What left the queue and what arrived, told apart at 5 s.
+    // Packets that left the queue and packets that arrived, before and after 5 s.
     let mut delays = Rows::<rows::Delays>::new(Provenance::Exact);
     for (from, flow, queue, class, quantity, low, count) in [
         (0.0, "a", QUEUE, "l", "sojourn", 0.001, 10),
@@ -311,7 +311,7 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("goodput(b) over all", 1e6),
         ("goodput(b) during late", 2e6),
         ("goodput(late) during late", 2e6),
-        // Half of b's first step lies in the window.
+        // The window has half of b's first step.
         ("goodput(b) from 4500ms to 5500ms", 1e6),
         ("sum(goodput) during late", 12e6),
         ("sum(goodput, a, b) during late", 12e6),
@@ -430,12 +430,12 @@ fn each_metric_gives_the_number_worked_out_by_hand() {
         ("first_below(rtt, a, 24500us) over all", 1.0),
         // 2, 6, 2, 6, … ms: sd² = 4·10/9, mean 4.
         ("oscillation(queue_delay, first.down.qdisc) over all", (40.0_f64 / 9.0).sqrt() / 4.0),
-        // A value a second, 2 and 6 ms by turns.
+        // A value a second, alternately 2 and 6 ms.
         ("min_1s(queue_delay, first.down.qdisc) over all", 0.002),
         ("max_1s(queue_delay, first.down.qdisc) over all", 0.006),
         ("spread_1s(queue_delay, first.down.qdisc) over all", 0.0),
         ("period(queue_delay, first.down.qdisc) over all", 2.0),
-        // 2 s for 4 s; 10 Mbit/s alone and 2 beside; nothing got worse.
+        // 2 s for 4 s; 10 Mbit/s alone and 2 against a competitor; nothing got worse.
         ("harm_less_is_better(2s, 4s)", 0.5),
         ("harm_more_is_better(goodput(a) during late, goodput(b) during late)", 0.8),
         ("harm_more_is_better(goodput(b), goodput(a)) during late", 0.0),
@@ -466,7 +466,7 @@ fn the_window_is_the_steady_one_or_the_last_third() {
     s.duration = Span::from_secs(5);
     let short = bounds(&s);
     assert!((short.to - 9.5).abs() < 1e-9 && (short.length() - 5.0 / 3.0).abs() < 1e-9);
-    // What ends before so much has passed is looked at as a whole, and not before the run began.
+    // A run that ends before that time is looked at as a whole, and not before its beginning.
     s.duration = Span::from_secs(60);
     assert_eq!(bounds(&s), Bounds { from: 0.0, to: 10.0 });
     s.duration = Span::from_secs(9);
@@ -492,7 +492,7 @@ fn utilisation_follows_the_rate() {
     assert!((value(&run, "utilisation(first.down.qdisc) over all") - 200.0 / 350.0).abs() < 1e-12);
     assert!((value(&run, "utilisation(first.down.qdisc) from 6s to 8s") - 1.0).abs() < 1e-12);
     assert!((value(&run, "utilisation(first.down.qdisc) from 1s to 3s") - 0.4).abs() < 1e-12);
-    // Of a queue whose discipline sets its own unstated rate, nothing can be said.
+    // A queue with an unstated rate of its discipline's own has no utilisation.
     for element in &mut s.hops[0].down {
         if let Kind::Queue(queue) = &mut element.kind {
             queue.shaper = Shaper::Own { rate: None };
@@ -508,7 +508,7 @@ fn utilisation_follows_the_rate() {
     );
 }
 
-/// 2.5 MB a second at 20 Mbit/s: never more than the rate, wherever a window lies between samples.
+/// 2.5 MB a second at 20 Mbit/s: never more than the rate, wherever a window begins and ends between samples.
 #[test]
 fn a_saturated_queue_is_used_by_one_in_every_window() {
     let mut s = plain();
@@ -607,7 +607,7 @@ fn flows_that_end_apart_have_windows_of_their_own() {
     assert_eq!(ends, [9.0, 6.0]);
 }
 
-/// `a` and `b` have 15 and 5 Mbit/s by turns, 7 s each: over 14 s, one turn of each, they are even.
+/// `a` and `b` have 15 and 5 Mbit/s alternately, 7 s each: over 14 s, one turn of each, they are even.
 #[test]
 fn flows_that_alternate_are_told_beside_a_jain_of_one() {
     let mut s = plain();
@@ -646,7 +646,7 @@ fn flows_that_alternate_are_told_beside_a_jain_of_one() {
     assert_eq!(super::swing(&Frame::new(&run)), None);
 }
 
-/// A row of `flows` whose numbers do not matter.
+/// A row of `flows` with numbers that do not matter.
 fn flow_row() -> rows::Flow<'static> {
     rows::Flow {
         t_s: 0.0,
@@ -749,7 +749,7 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
     let frame = Frame::new(&run);
     for (text, message) in [
         ("mean(rtt, b) during early", "mean(rtt, b): there is no sample in the window"),
-        // What the engine does not tell is not nothing.
+        // A quantity that the engine does not report is not zero.
         ("cwnd_limited(b)", "cwnd_limited(b): there is no sample in the window"),
         ("rwnd_limited(b) during early", "rwnd_limited(b): there is no sample in the window"),
         ("goodput(nobody)", "goodput(nobody): there is no flow called \"nobody\""),
@@ -775,9 +775,9 @@ fn what_cannot_be_measured_is_an_error_not_a_number() {
         ("mean(rtt, a) during never", "mean(rtt, a): there is no sample in the window"),
         (
             "p99(sojourn, a at first.down.qdisc) from 4s to 10s",
-            "p99(sojourn, a at first.down.qdisc): the delays of a are known from 0 s to 5 s together, of which this \
-             window has a part: it was not known when the run was made (name it in a [[window]] or a check of the \
-             experiment and run it again)",
+            "p99(sojourn, a at first.down.qdisc): the delays of a are known from 0 s to 5 s together, and this \
+             window has a part of that: it was not known when the run was made (name it in a [[window]] or a check of \
+             the experiment and run it again)",
         ),
         (
             "p99(sojourn, a)",
@@ -819,16 +819,12 @@ fn mistakes_in_expressions_are_pointed_at() {
         ("p99(packet_rtt, q) over all", 19..27, "p99 looks at the whole run"),
         ("mean(rtt, a at q)", 12..14, "\")\" is missing here"),
         ("p99(sojourn, a at)", 17..18, "a name is missing here"),
-        ("sd(sojourn, q)", 0..2, "sojourn is known as a histogram only, of which there is no sd"),
-        (
-            "sd(sojourn.l, q)",
-            0..2,
-            "sojourn.l is known as a histogram only, of which there is no sd",
-        ),
+        ("sd(sojourn, q)", 0..2, "sojourn is known as a histogram only, which has no sd"),
+        ("sd(sojourn.l, q)", 0..2, "sojourn.l is known as a histogram only, which has no sd"),
         (
             "time_above(sojourn.l, q, 1ms)",
             0..10,
-            "sojourn.l is known as a histogram only, of which there is no time_above",
+            "sojourn.l is known as a histogram only, which has no time_above",
         ),
         ("mean(sojourn., q)", 5..13, "\"sojourn.\" is not a quantity"),
         ("goodput(a) over last 5", 21..22, "a time is missing here"),
@@ -980,8 +976,8 @@ fn flows_are_recorded_per_flow_if_they_are_few_or_asked_for() {
     }
 }
 
-/// A queue's delays in a window are those of all its flows, recorded per flow or not; of a flow that was not recorded it is
-/// said how to have them, and not that there was no packet.
+/// A queue's delays in a window are those of all its flows, recorded per flow or not; for a flow that was not recorded
+/// the error says how to have them, and not that there was no packet.
 #[test]
 fn delays_that_were_not_recorded_per_flow_are_asked_for_by_name() {
     let mut scenario = plain();
@@ -1012,8 +1008,7 @@ fn delays_that_were_not_recorded_per_flow_are_asked_for_by_name() {
     let part = Expression::parse(&format!("p99(sojourn, {QUEUE}) from 6s to 9s")).unwrap();
     let error = part.evaluate(&Frame::new(&run)).unwrap_err();
     assert!(error.message.starts_with("the delays of a are known from 5 s to 10 s together"));
-    let many =
-        "of more than 64 flows only those are that ask for it, or whose delays a check asks for";
+    let many = "of more than 64 flows only those are that ask for it, or that a check asks for";
     for (text, flow, why, place) in [
         ("p99(sojourn, late at first.down.qdisc)", "b", many, "[[flow]]"),
         ("mean(packet_owd, ping)", "ping", many, "[[flow]] or [ping]"),

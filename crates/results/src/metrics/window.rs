@@ -81,7 +81,7 @@ impl WindowSpec {
     pub fn bounds(&self, run: &Run, last: f64) -> Option<Bounds> {
         if let Self::Phase(name) = self {
             let phase = run.scenario.phases.iter().find(|p| p.name == *name)?;
-            // What of it comes after the run has not been.
+            // The part of it after the run has not happened.
             let end = run.scenario.duration.as_secs_f64();
             let to = edge(run, phase, false)?.min(end);
             return Some(Bounds { from: edge(run, phase, true)?, to });

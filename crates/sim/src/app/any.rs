@@ -25,7 +25,7 @@ macro_rules! any_app {
         typed { $($(#[$if:meta])* $file:ident: $variant:ident($type:ty);)* }
         by_words { $($words:tt)* }
     ) => {
-        /// An application of any kind. Which one stands in front, beside the hosts' line of cache.
+        /// An application of any kind. The tag comes first, next to the hosts' cache line.
         #[derive(Debug)]
         #[repr(u8)]
         #[allow(clippy::large_enum_variant, reason = "one per flow, kept in place")]
@@ -108,7 +108,7 @@ impl App for AnyApp {
         each!(self, app => app.on_timer(tx));
     }
 
-    /// Asked after every packet, of which nearly all are bulk data: that is answered in line.
+    /// Called after every packet. Nearly all packets are bulk data, so that case is inlined.
     #[inline]
     fn next_timer(&self) -> Time {
         match self {

@@ -1,4 +1,4 @@
-//! One TCP connection that carries the flow's data: without end, so many bytes, or what a [`Writer`] gives it. Where
+//! One TCP connection that carries the flow's data: without end, a number of bytes, or a [`Writer`]'s output. Where
 //! netperf makes it, a control connection comes first.
 
 use super::endpoint::endpoint;

@@ -1,5 +1,5 @@
-//! A TCP connection with requests and answers: the client, which receives the flow's data unless told otherwise, opens it
-//! and asks; the server answers. Each way is a sender and a receiver of its own; an ACK does not travel with the answer's
+//! A TCP connection with requests and answers: the client, by default the receiver of the flow's data, opens it and
+//! asks; the server answers. Each way is a sender and a receiver of its own; an ACK does not travel with the answer's
 //! data, as the kernel also acknowledges a request at once and on its own (quick ACKs at the beginning).
 //!
 //! The ACK that ends the handshake comes with the request. Connections are not closed: an end that has everything is
@@ -21,7 +21,7 @@ use sojourn_transport::{HostNic, LimitedTimes};
 use sojourn_units::{Random, Time};
 use std::sync::Arc;
 
-/// What the connections of a flow have in common.
+/// The settings that the connections of a flow have in common.
 #[derive(Debug)]
 pub(crate) struct Template {
     tcp: Tcp,
@@ -34,7 +34,7 @@ pub(crate) struct Template {
 }
 
 impl Template {
-    /// Connections of this flow. What goes the way of the flow's data waits for this device of its host.
+    /// Connections of this flow. Packets in the direction of the flow's data wait for this device of its host.
     pub(crate) fn new(
         tcp: &Tcp,
         host: HostStack<'_>,
@@ -42,7 +42,7 @@ impl Template {
         seed: u64,
         name: &str,
     ) -> Self {
-        // What is sent comes from the application.
+        // The application provides the data.
         let tcp = Tcp { bytes: Some(0), app_rate: None, ..tcp.clone() };
         Self {
             tcp,
@@ -88,9 +88,8 @@ impl Template {
     }
 }
 
-/// A TCP connection between the hosts of a flow, which [`Connections`](super::Connections) opens. Its application hands it
-/// what the application itself is told ([`App`](super::App)): packets that are its own, its timers, and what its host's device
-/// is done with.
+/// A TCP connection between the hosts of a flow, which [`Connections`](super::Connections) opens. Its application
+/// forwards its own calls ([`App`](super::App)) to it: its packets, its timers, and completions of its host's device.
 #[derive(Debug)]
 pub struct Connection {
     /// The client's requests, and the server that hears them.
@@ -105,13 +104,13 @@ impl Connection {
         self.requests.open(tx);
     }
 
-    /// The client asks with so many bytes; before the connection is established they wait for it. The handshake ends with the
+    /// The client asks with `bytes` bytes; they wait until the connection is established. The handshake ends with the
     /// first request: the server can send nothing before it.
     pub fn ask(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
         self.requests.supply(tx, bytes);
     }
 
-    /// The server answers with so many bytes.
+    /// The server answers with `bytes` bytes.
     pub fn answer(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
         self.answers.supply(tx, bytes);
     }
@@ -131,7 +130,7 @@ impl Connection {
         self.requests.sender.is_finished() && self.answers.sender.is_finished()
     }
 
-    /// What was written and has not left is given up, both ways.
+    /// Discards written data that has not left, both ways.
     pub fn stop(&mut self, now: Time) {
         self.requests.sender.stop(now);
         self.answers.sender.stop(now);
@@ -188,7 +187,7 @@ impl Connection {
         self.answers.on_timer(tx);
     }
 
-    /// Tells the flow's distribution of delays of the newest RTT sample of the flow's data, if it has not been told.
+    /// Adds the newest RTT sample of the flow's data to the flow's distribution of delays, once.
     pub fn note_rtt(&mut self, tx: &mut HostTx<'_>) {
         self.data_mut().note_rtt(tx);
     }

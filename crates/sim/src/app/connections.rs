@@ -103,7 +103,7 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// Those of a flow, of which `path` is that of its data.
+    /// The connections of a flow; `path` is the path of its data.
     pub(crate) const fn new(template: Template, path: HalfPath) -> Self {
         Self { template, path, opened: 0 }
     }

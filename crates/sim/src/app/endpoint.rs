@@ -16,7 +16,7 @@ use std::sync::Arc;
 const RTT_TARGET: Span = Span::from_millis(25);
 
 /// A sender and the receiver that faces it, with the readings of their hosts' timestamp clocks at the beginning.
-/// `device` is what the sender's packets wait for on its own host, `random` what the congestion control draws from.
+/// The sender's packets wait for `device` on its own host; the congestion control draws from `random`.
 pub(crate) fn endpoint(
     tcp: &Tcp,
     ip: Ip,

@@ -1,5 +1,5 @@
 //! One direction of a TCP connection: the sender of its data, the receiver that faces it, and the way that their packets
-//! take. What is done with a TCP packet stands here and nowhere else.
+//! take. All handling of TCP packets is in this file.
 
 use crate::host::HostTx;
 use crate::packet::{Body, Owner, Packet};
@@ -11,7 +11,7 @@ use sojourn_units::{Dscp, Ecn, Span, Time};
 /// How a half's packets travel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HalfPath {
-    /// Whose they are.
+    /// The owner of the packets.
     pub(crate) owner: Owner,
     /// The route of its data, then that of the acknowledgements.
     pub(crate) routes: (u16, u16),
@@ -78,7 +78,7 @@ impl TcpHalf {
         sender.open(now, out);
     }
 
-    /// The application writes so many bytes more.
+    /// The application writes `bytes` bytes more.
     pub(crate) fn supply(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
         let now = tx.now();
         let (sender, out) = with_tx!(self, tx);
@@ -130,7 +130,7 @@ impl TcpHalf {
         tx.send(self.path.packet(self.path.routes.1, ecn, body));
     }
 
-    /// Tells the records of the sender's newest RTT sample, if it has not been told.
+    /// Adds the sender's newest RTT sample to the records, once.
     #[inline]
     pub(crate) fn note_rtt(&mut self, tx: &mut HostTx<'_>) {
         let rtt = &self.sender.tcb().view.rtt;
@@ -140,7 +140,7 @@ impl TcpHalf {
         }
     }
 
-    /// The device of the sender's host is done with what counts so much on its account.
+    /// The device of the sender's host is done with packets that count `bytes` on its account.
     pub(crate) fn tx_completion(&mut self, tx: &mut HostTx<'_>, bytes: u64) {
         let now = tx.now();
         let (sender, out) = with_tx!(self, tx);

@@ -1,4 +1,4 @@
-//! What every application is asked.
+//! The interface of every application.
 //!
 //! The simulation tells an application of the packets that reach either of its hosts and of the times that it asked for;
 //! it sends through [`HostTx`]. The recorder asks for what it has measured: a [`Record`] at each step, a [`FlowReport`]
@@ -34,8 +34,8 @@ pub trait App: core::fmt::Debug + Send {
     /// When [`App::on_timer`] is to be called; [`Time::NEVER`] if not.
     fn next_timer(&self) -> Time;
 
-    /// Whether further TCP connections of the flow are shown in captures, each with a port of its own. Those of an
-    /// application without are not shown: they stand beside what it measures. Asked once, before it starts.
+    /// Whether further TCP connections of the flow are shown in captures, each with a port of its own. If not, they are
+    /// not shown, as the application does not measure them. Asked once, before it starts.
     fn has_many_connections(&self) -> bool {
         false
     }

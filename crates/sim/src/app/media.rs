@@ -1,5 +1,5 @@
-//! One direction of a call whose rate follows the path: an encoder, a sender under congestion control, a receiver that
-//! reports.
+//! One direction of a call with a rate that follows the path: an encoder, a sender under congestion control, a receiver
+//! that reports.
 //!
 //! Sources: the control's (`sojourn_media::{Scream, Prague, Gcc}`); the encoder's (RFC 8593 §5); reports as RTCP
 //! packets by RFC 8888, which travel back with their bytes. A packet is RTP over UDP: 12 bytes of RTP header count as
@@ -286,7 +286,7 @@ impl Settings for Options {
         .sets(|options, given| options.switches.undershoot = given.on),
         OptionSpec {
             name: "competing",
-            doc: "SCReAM: a larger delay is admitted beside flows that fill the queue (§4.5.4)",
+            doc: "SCReAM: a larger delay is admitted against flows that fill the queue (§4.5.4)",
             tried: &["competing"],
             ..OptionSpec::BASE
         }
@@ -450,7 +450,7 @@ impl Media {
         let Some(encoder) = &mut self.encoder else { return };
         if self.options.discard.is_some_and(|longest| waited > longest) {
             encoder.request_key();
-            // A frame of which a packet has left goes on: it can still be whole.
+            // A frame that has begun to leave goes on: it can still arrive whole.
             let is_begun = self.headers.last().is_some_and(|header| !header.marker);
             let rest = self.queue.front().map_or(0, |packet| packet.behind as usize + 1);
             let keep = if is_begun { rest } else { 0 };
@@ -530,7 +530,7 @@ impl App for Media {
         self.encoder = Some(Encoder::new(tx.now(), self.options.encoder));
     }
 
-    /// What waits is not sent any more.
+    /// Waiting packets are not sent any more.
     fn stop(&mut self, _now: Time) {
         self.encoder = None;
         self.queue.clear();

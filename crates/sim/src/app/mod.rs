@@ -1,12 +1,12 @@
 //! Applications at the two ends of a flow.
 //!
-//! One application a file. Each is an [`App`]: it is told of the packets that reach either of its hosts and of the times
-//! that it asked for, and sends through [`HostTx`]. When what is sent is decided by the state machines of
-//! `sojourn_workload`, which the engines share; here is what happens to it.
+//! One application a file. Each is an [`App`]: it receives the packets that reach either of its hosts and a call at the
+//! times that it asked for, and sends through [`HostTx`]. The state machines of `sojourn_workload`, which the engines
+//! share, decide when to send how much; the code here does it.
 
-/// Every application, a line each. Those that the model has a type for stand first: the file, and the type that stands in the
-/// enum, as `any.rs` sees it; in front, whether it is there at all. Then those that words name ([`NamedApp`]): the file and
-/// the type there. The enum in `any.rs` and the registry in `apps.rs` take the list.
+/// Every application, a line each. Those with a type in the model come first: the file, and the type in the enum, as
+/// `any.rs` sees it, with the condition for its existence in front. Then those that words name ([`NamedApp`]): the file
+/// and the type there. The enum in `any.rs` and the registry in `apps.rs` take the list.
 macro_rules! apps {
     ($take:ident) => {
         $take! {

@@ -1,15 +1,15 @@
-//! An application that words name, as whoever writes one sees it.
+//! The interface of an application that words name, for its author.
 //!
-//! It has options as a discipline has them, a table of them beside its code ([`Settings`]): parser, messages, lists and pages
-//! read that table. A flow names it: `app = "tcp_rr response 10kb"`. It comes in by [`Apps::add`](super::Apps::add), in this
-//! crate by its `mod` line and an entry of `apps!` (`mod.rs`).
+//! It has options as a discipline has them, a table of them next to its code ([`Settings`]): parser, messages, lists
+//! and pages read that table. A flow names it: `app = "tcp_rr response 10kb"`. It comes in by
+//! [`Apps::add`](super::Apps::add), in this crate by its `mod` line and an entry of `apps!` (`mod.rs`).
 
 use super::connections::Connections;
 use super::interface::App;
 use sojourn_qdisc::{QdiscQuirks, Settings, TcError, TcTokens};
 use sojourn_units::Random;
 
-/// What an application is made with, besides its options.
+/// The input for an application, besides its options.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct AppSetup {

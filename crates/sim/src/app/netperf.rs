@@ -1,5 +1,5 @@
-//! What netperf does before it measures: its client connects to its server, tells it the test's parameters and waits for
-//! the answer; only then the connection opens that the data goes by (HewlettPackard/netperf `src/netlib.c`,
+//! netperf's work before it measures: its client connects to its server, tells it the test's parameters and waits for
+//! the answer; only then it opens the connection for the data (HewlettPackard/netperf `src/netlib.c`,
 //! `establish_control`, `send_request`, `recv_response`; `src/nettest_omni.c`, `send_omni`).
 //!
 //! That is two round trips over the same path. A flow that joins a queue of 230 ms begins its handshake half a second

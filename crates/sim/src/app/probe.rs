@@ -11,7 +11,7 @@ use sojourn_record::PingSample;
 use sojourn_units::{Ecn, Random, Span, Time};
 use sojourn_workload::{Act, Periodic, Source};
 
-/// What an irtt client waits at the end for replies: three times the largest round trip, or this if none came.
+/// An irtt client's wait for replies at the end: three times the largest round trip, or this if none came.
 const WAIT: Span = Span::from_secs(4);
 
 /// What became of a request.

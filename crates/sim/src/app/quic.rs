@@ -1,4 +1,4 @@
-//! One QUIC connection, whose two ends are an implementation that people use (`sojourn-quic`): its datagrams are packets
+//! One QUIC connection between two ends of an implementation in public use (`sojourn-quic`): its datagrams are packets
 //! of the run, with their bytes.
 
 use super::interface::App;
@@ -21,7 +21,7 @@ pub(crate) struct Quic {
     received: [u32; 2],
     /// Datagrams that reached the receiver with CE, and the sender.
     ce: [u64; 2],
-    /// RTT samples that have been told.
+    /// RTT samples that the records have.
     noted: u64,
     /// When the sender knew that the handshake was complete.
     opened: Option<(Time, Time)>,
@@ -52,7 +52,7 @@ const fn index(end: End) -> usize {
 }
 
 impl Quic {
-    /// The connection does something; what it sends leaves.
+    /// Lets the connection act; the datagrams that it sends leave.
     fn act(
         &mut self,
         tx: &mut HostTx<'_>,
@@ -67,7 +67,7 @@ impl Quic {
         });
     }
 
-    /// What is known of the sender goes to the records.
+    /// Records the sender's measurements.
     fn note(&mut self, tx: &mut HostTx<'_>) {
         let measured = self.connection.measured();
         if measured.samples != self.noted {

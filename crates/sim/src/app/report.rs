@@ -44,7 +44,7 @@ pub struct Counts {
 pub struct FlowReport {
     /// What its delays are.
     pub delays: DelayKind,
-    /// Packets of which each has a row in the table `pings`, in the order of the rows' times.
+    /// The rows of the table `pings`, one a packet, in the order of their times.
     pub pings: Vec<PingSample>,
     /// Connections, in the order in which they were opened.
     pub completions: Vec<Completion>,
@@ -56,7 +56,7 @@ pub struct FlowReport {
     pub totals: Vec<(&'static str, f64)>,
 }
 
-/// What the delays are that an application measures.
+/// The meaning of the delays that an application measures.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum DelayKind {
     /// Round trips.

@@ -1,4 +1,4 @@
-//! What an application is made from.
+//! The input for an application.
 
 use crate::packet::Owner;
 use sojourn_model::Flow;
@@ -20,12 +20,12 @@ pub(crate) struct HostStack<'a> {
     pub(crate) controls: &'a Registry,
 }
 
-/// A flow of a checked scenario, and where it stands in the run.
+/// A flow of a checked scenario, and its place in the run.
 #[derive(Debug)]
 pub(crate) struct Setup<'a> {
     /// The flow.
     pub(crate) flow: &'a Flow,
-    /// Whose its packets are.
+    /// The owner of its packets.
     pub(crate) owner: Owner,
     /// What its hosts make connections with.
     pub(crate) host: HostStack<'a>,

@@ -1,6 +1,6 @@
-//! Datagrams one way: unresponsive UDP, a voice call, a video call, UDP that is on and off by turns. The receiver counts
-//! what comes, and tells a video call that adapts what is missing, once a second (an RTCP receiver report, RFC 3550
-//! §6.4.2, which travels back as a packet).
+//! Datagrams one way: unresponsive UDP, a voice call, a video call, UDP that is alternately on and off. The receiver
+//! counts datagrams, and reports missing ones to an adaptive video call once a second (an RTCP receiver report, RFC
+//! 3550 §6.4.2, which travels back as a packet).
 
 use super::interface::App;
 use super::report::{Counts, DelayKind, FlowReport, Record};
@@ -14,7 +14,7 @@ use sojourn_workload::{Act, Datagrams, Missing, Source as _};
 
 /// Between reports.
 const REPORT_EVERY: Span = Span::from_secs(1);
-/// IP bytes of a receiver report with one block: 8 and 24 beside the headers.
+/// IP bytes of a receiver report with one block: 8 and 24 on top of the headers.
 const REPORT_LEN: u32 = UDP_HEADERS + 32;
 
 /// A stream of datagrams and its receiver.
@@ -88,7 +88,7 @@ impl Stream {
         }
     }
 
-    /// Datagrams that have not come while so many later ones have.
+    /// Datagrams that have not come although enough later ones have.
     const fn lost(&self) -> u64 {
         self.missing.lost()
     }

@@ -3,7 +3,7 @@
 //!
 //! The server writes a whole segment at once; between segments it is idle, so that its window restarts where the pause
 //! was longer than a timeout. A segment that is given up for a lower level is cut off where the server is when it hears
-//! of it, as HTTP/2's RST_STREAM does: what has left still comes.
+//! of it, as HTTP/2's RST_STREAM does: data already sent still arrives.
 
 use super::connection::{Connection, Template};
 use super::half::HalfPath;
@@ -76,7 +76,7 @@ impl Streaming {
     fn go_on(&mut self, tx: &mut HostTx<'_>) {
         let Some(player) = &mut self.player else { return };
         let taken = self.connection.taken();
-        // While a wish is on its way, what comes is of a segment that the client no longer waits for.
+        // While a wish is on its way, arriving data is of a segment that the client no longer waits for.
         let awaited = self.segment.filter(|_| self.wishes.is_empty());
         let mut received = awaited.map_or(0, |(begin, _)| taken.saturating_sub(begin));
         if awaited.is_some_and(|(_, end)| taken >= end) {
@@ -103,7 +103,7 @@ impl App for Streaming {
         self.go_on(tx);
     }
 
-    /// The viewer ends: nothing more is asked for, and what has not left is not sent.
+    /// The viewer ends: nothing more is asked for, and unsent data is discarded.
     fn stop(&mut self, now: Time) {
         if let Some(player) = &mut self.player {
             player.end(now);

@@ -3,8 +3,8 @@
 //! Source: the manual of netperf 2.7, "TCP_RR": the client sends a request, waits for the whole response, and sends the next.
 //! netperf has no pause between them; here `think` is one.
 //!
-//! The host that receives the flow's data asks, so that responses go the way of the flow. The connection is opened by the
-//! first request: its transaction has the handshake in it, unlike netperf's, whose clock starts behind it.
+//! The host that receives the flow's data asks, so that responses go the way of the flow. The first request opens the
+//! connection: its transaction includes the handshake, unlike netperf's, where the clock starts after it.
 //!
 //! Each transaction is a row in the table `completions`: from the call that sends the request to the last byte of the
 //! response. The same times are the flow's delays.

@@ -1,8 +1,8 @@
-//! An application that writes to one TCP connection at a rate of its own, by turns, or both.
+//! An application that writes to one TCP connection at a rate of its own, on and off, or both.
 //!
-//! At a rate it writes a segment at a time, as each falls due. What the network does not take in time waits in the
-//! socket, and is caught up on. Without a rate it has data without end while it is on; what has not left when it goes
-//! off is not sent.
+//! At a rate it writes a segment at a time, as each falls due. Data that the network does not take in time waits in the
+//! socket, and leaves later. Without a rate it has data without end while it is on; data still unsent when it goes off
+//! is discarded.
 
 use super::half::TcpHalf;
 use crate::host::HostTx;

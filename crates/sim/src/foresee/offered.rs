@@ -1,4 +1,4 @@
-//! What a flow would send if nothing were in its way.
+//! The traffic of a flow if nothing were in its way.
 
 use super::ways::FRAME;
 use sojourn_model::{Flow, Pulse, Quic, ReceiveWindow, ShortFlows, TcWords, Tcp, Traffic, Udp};
@@ -10,16 +10,16 @@ use sojourn_units::{Rate, parse_rate};
 const SEGMENT: f64 = 1448.0;
 /// Ethernet, IPv4 and UDP or ICMP in front of a datagram's payload, bytes.
 const HEADERS: f64 = 42.0;
-/// UDP payload of a full QUIC packet, bytes: what the implementations' search for the path's MTU ends at.
+/// UDP payload of a full QUIC packet, bytes: the result of the implementations' search for the path's MTU.
 const QUIC_DATAGRAM: f64 = 1452.0;
-/// What of it is a stream's, bytes.
+/// The part of it that is a stream's, bytes.
 const QUIC_PAYLOAD: f64 = 1418.0;
 /// The receive window of a stream by the implementations' defaults, bytes.
 const QUIC_WINDOW: f64 = 1_250_000.0;
 /// Round trips are not shorter than what the hosts take, s.
 const LEAST_RTT: f64 = 1e-4;
 
-/// What a flow sends while it is on, as if nobody else were there.
+/// The traffic of a flow while it is on, as if nobody else were there.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Offered {
     /// Data packets a second.
@@ -28,7 +28,7 @@ pub(super) struct Offered {
     pub(super) length: f64,
     /// How many there are at most.
     pub(super) most: f64,
-    /// The packets that it may have out at once, if it is one that takes what there is.
+    /// The packets that a greedy flow may have out at once; none for other flows.
     pub(super) window: Option<f64>,
     /// The share that goes the way of the data: of a probe, requests.
     pub(super) there: f64,
@@ -163,7 +163,7 @@ fn rate_of(words: &TcWords) -> Option<Rate> {
     parse_rate(words.after("rate")?).ok()
 }
 
-/// So many connections a second, of the mean of the log-normal lengths, `exp(μ + σ²/2)`.
+/// The packets of connections with the mean of the log-normal lengths, `exp(μ + σ²/2)`.
 fn of_short_flows(short: &ShortFlows) -> Offered {
     let (mu, sigma) = log_normal_by_percentiles(short.length_p5 as f64, short.length_p95 as f64);
     let packets = (libm::exp(mu + sigma * sigma / 2.0) / SEGMENT).max(1.0);

@@ -59,7 +59,7 @@ fn bulk_flows_share_what_the_bottleneck_carries() {
     let mut stopped = line(&["cubic"]);
     stopped.flows[0].stop = Some(At::from_secs(5));
     about(of(&stopped).packets, full / 2.0);
-    // 20 Mbit/s of UDP in full frames: what they take the other flow has not.
+    // 20 Mbit/s of UDP in full frames: the other flow has the rest.
     let mut both = line(&["cubic", "cubic"]);
     both.flows[1].traffic = udp(Rate::from_mbit(20), 1472);
     about(of(&both).packets, full);
@@ -176,8 +176,8 @@ fn speeds_are_those_of_the_benchmarks_record() {
     assert_eq!(SPEEDS, ["A", "F", "H", "E"].map(speed));
 }
 
-/// Datagrams of 1452 bytes of UDP payload, 1494 on the wire, with 1418 bytes of streams in each. What the bottleneck carries
-/// is counted in frames of 1514, whatever a flow's are.
+/// Datagrams of 1452 bytes of UDP payload, 1494 on the wire, with 1418 bytes of streams in each. The bottleneck's
+/// capacity counts in frames of 1514, whatever a flow's are.
 #[test]
 fn quic_is_limited_by_its_windows_its_pacing_and_its_bytes() {
     about(of(&quic(|_| {})).packets, 50e6 * 10.0 / 8.0 / 1514.0);

@@ -20,9 +20,9 @@ pub(super) struct Station<'a> {
     rates: Vec<(f64, f64)>,
     /// Packets that wait in it at most, where its words say so.
     pub(super) limit: Option<f64>,
-    /// The delay of all that stand in line, s.
+    /// The delay of the whole chain, s.
     delay: f64,
-    /// Of that, the first's: what a flow's own delay stands for.
+    /// The first one's part of it; a flow's own delay replaces that.
     first: f64,
     /// The share of packets that get through.
     passes: f64,

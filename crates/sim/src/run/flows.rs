@@ -73,7 +73,7 @@ impl Flows {
         self.after_packet(network, now, index);
     }
 
-    /// What an event may have changed about a flow: whether it has begun or ended, and when it wakes.
+    /// Looks at the changes that an event may have made to a flow: whether it has begun or ended, and when it wakes.
     pub(super) fn after_packet(&mut self, network: &mut Network, now: Time, index: usize) {
         let flow = &self.runs[index];
         if flow.state == FlowState::Agreeing && flow.app.has_begun() {
@@ -85,7 +85,7 @@ impl Flows {
         self.schedule_flow(network, index);
     }
 
-    /// A flow whose application cannot go on is at its end.
+    /// Ends a flow if its application cannot go on.
     #[inline]
     fn note_failure(&mut self, network: &mut Network, now: Time, index: usize) {
         let flow = &self.runs[index];

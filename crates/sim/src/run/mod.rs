@@ -39,8 +39,8 @@ const TELL_EVERY: Span = Span::from_millis(500);
 /// After this number of events at the latest the run asks whether it is still wanted: a tenth of a second or so of the
 /// machine's time, however little of the simulated.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 18;
-/// After this number of looks without progress of simulated time, 16 million events at one instant, a run is given up: it would stand
-/// there for ever. A million flows that start together need a few of these.
+/// After this number of looks without progress of simulated time, 16 million events at one instant, a run is given up:
+/// it would never end. A million flows that start together need a few of these.
 const LOOKS_AT_ONE_TIME: u32 = 64;
 /// The number of events that the error then assigns to their owners.
 const EVENTS_TO_NAME: usize = 1000;
@@ -157,8 +157,8 @@ impl Simulation {
         Ok(Self { scenario, known: known.clone(), now, end, network, flows, next_step })
     }
 
-    /// Puts another application on the hosts of a flow, in place of the one that its traffic asks for. What the flow
-    /// says of its start, its end and its path stays.
+    /// Puts another application on the hosts of a flow, in place of the one that its traffic asks for. The flow's
+    /// start, end and path stay.
     ///
     /// # Errors
     /// There is no such flow, or it has started.
@@ -232,7 +232,7 @@ impl Simulation {
     /// # Errors
     /// As there.
     pub fn advance(&mut self, until: Time, events: u64) -> Result<bool, RunError> {
-        // What happens exactly at the end still belongs to the run.
+        // Events exactly at the end still belong to the run.
         let until = until.min(self.end);
         for _ in 0..events {
             let (at, slot) = self.network.agenda.next();

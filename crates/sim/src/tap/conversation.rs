@@ -1,5 +1,5 @@
 //! What the two hosts of a connection, of a stream of datagrams or of a probe keep for the wire: addresses, ports, initial
-//! sequence numbers, IP identifiers, what their handshake agreed on, and how far each has told the other that it is.
+//! sequence numbers, IP identifiers, the agreement of their handshake, and how far each has reported to be.
 
 use crate::packet::mss;
 use crate::packet::{Body, Packet, PacketBox};
@@ -36,14 +36,14 @@ struct End {
     sent: u32,
     /// Bytes of the other's stream that it has acknowledged.
     told: u32,
-    /// The receive window that it has told last, bytes.
+    /// The last receive window that it announced, bytes.
     window: u32,
     /// Marked packets of the other that it has counted.
     counted: u32,
     /// Bytes of the other's data that it has counted as ECT(1), CE and ECT(0), from where these counters begin
     /// (RFC 9768 §3.2.1).
     ecn_bytes: [u32; 3],
-    /// How the answer to its SYN came, until it has told.
+    /// The codepoint of the answer to its SYN, until reported.
     answer: Option<Ecn>,
 }
 
@@ -214,7 +214,7 @@ impl Conversation {
         }
     }
 
-    /// The ECN flags of a data segment: CWR (RFC 3168 §6.1.2), or Accurate ECN's counter of the data's sender, whose
+    /// The ECN flags of a data segment: CWR (RFC 3168 §6.1.2), or Accurate ECN's counter of the data's sender; its
     /// first packet after the handshake says how the SYN/ACK arrived (RFC 9768 §3.2.2.1, table 3).
     fn sender_flags(&mut self, from: usize, body: &Body) -> Flags {
         let Body::Data(data) = body else { return Flags::default() };

@@ -285,7 +285,7 @@ impl Options {
         self.put(&echo.to_be_bytes());
     }
 
-    /// AccECN's, with the first so many of its counters, 24 bits each.
+    /// AccECN's option, with the first `fields` of its counters, 24 bits each.
     fn accecn(&mut self, fields: u8, packet: &PacketBox) {
         self.put(&[kind::ACCECN1, 2 + 3 * fields]);
         for counter in &packet.ecn_bytes[..usize::from(fields)] {
@@ -293,7 +293,7 @@ impl Options {
         }
     }
 
-    /// No-operations up to where so many bytes end a word of four.
+    /// No-operations until `more` further bytes end a word of four.
     fn pad(&mut self, more: usize) {
         while !(self.len + more).is_multiple_of(4) {
             self.put(&[kind::NOP]);

@@ -55,7 +55,7 @@ fn short(bytes: u64, count: u64) -> Traffic {
 }
 
 /// A round trip for the handshake, one for the request and the first window of ten, one more each time that the window
-/// doubles: 10, 30, 70, 150 segments are done after 2, 3, 4, 5 round trips, and what the line takes for what is left.
+/// doubles: 10, 30, 70, 150 segments are done after 2, 3, 4, 5 round trips, and the line's time for the rest.
 #[test]
 fn a_short_flow_alone_takes_the_handshake_and_its_round_trips() {
     for (segments, rounds) in [(1, 2.0), (10, 2.0), (11, 3.0), (30, 3.0), (70, 4.0), (150, 5.0)] {
@@ -104,7 +104,8 @@ fn short_flows_survive_losses() {
     assert!(durations.iter().filter(|d| !d.is_nan()).all(|&d| d >= 3.0 * RTT));
 }
 
-/// Not-ECT beside an ECN rival in a queue that marks: dropped, never marked (docs/sources/applications.md#short-flows).
+/// Not-ECT against an ECN rival in a queue that marks: dropped, never marked
+/// (docs/sources/applications.md#short-flows).
 #[test]
 fn short_flows_without_ecn_are_dropped_where_a_rival_is_marked() {
     let d = Dumbbell {
@@ -139,7 +140,7 @@ fn irtt_tells_both_ways_apart() {
         assert!(most > 0.0 && most <= JITTER, "{most}");
     }
     assert_eq!(value(&answered, "loss_rate(app) over all"), 0.0);
-    // What is still on its way at the end is late, not lost: those of the last 20 ms.
+    // Datagrams still on their way at the end are late, not lost: those of the last 20 ms.
     let t = table(&answered, "pings");
     let late = (0..t.len()).filter(|&i| t.text("lost").get(i) == "late").count();
     assert!((1..=3).contains(&late), "{late}");
@@ -178,7 +179,8 @@ fn a_voice_call_has_its_rate_and_its_delay() {
 }
 
 /// A burst of 40 kB alone, which comes at 70 Mbit/s, waits 40 kB · 8 · (1/C − 1/70): 59 ms at 5, 11.4 ms at 20 Mbit/s. The
-/// probes beside the published call had 64 to 71 and 10 to 14 ms (docs/sources/video-call.md#delay-of-others-in-the-same-queue).
+/// probes next to the published call had 64 to 71 and 10 to 14 ms
+/// (docs/sources/video-call.md#delay-of-others-in-the-same-queue).
 #[test]
 fn a_call_queues_its_own_bursts() {
     for (mbit, longest) in [(5_u64, 0.0594), (20, 0.0114)] {
@@ -248,7 +250,7 @@ fn what_is_on_by_turns_sends_by_turns() {
     assert!(mean_between(&rates, 10.5, 12.0) < 1e3);
 }
 
-/// 5 Mbit/s through 50: what is written arrives, the queue stays empty, and the window is no larger than slow start
+/// 5 Mbit/s through 50: all written data arrives, the queue stays empty, and the window is no larger than slow start
 /// lets it grow beyond its use: twice what was in flight (RFC 7661's problem, Linux's `tcp_is_cwnd_limited`).
 #[test]
 fn an_application_limits_its_flow() {
@@ -291,7 +293,7 @@ fn streaming(ladder: &[u64], segment: u64, buffer: u64, live: Option<u64>) -> Tr
 }
 
 /// A segment of 93 750 bytes (150 kbit/s, 5 s) takes 65 packets: 10, 20, 35 of them; the viewer waits for the
-/// handshake, the request and three windows. 18 Mbit/s is what 30 Mbit/s leaves room for, with its margin of a fifth.
+/// handshake, the request and three windows. 18 Mbit/s fit into 30 Mbit/s, with its margin of a fifth.
 #[test]
 fn a_stream_alone_climbs_to_what_fits_and_does_not_stall() {
     let ladder = [150, 300, 600, 1200, 2500, 5000, 10_000, 18_000];

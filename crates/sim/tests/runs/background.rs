@@ -1,5 +1,5 @@
-//! LEDBAT++ in whole runs beside what its draft promises: a queue at the target, a link that is used, way for others, the
-//! empty path for who comes late. The tail-drop queue is four times as deep as the target.
+//! LEDBAT++ in whole runs, compared with the promises of its draft: a queue at the target, a full link, way for others,
+//! the empty path for a latecomer. The tail-drop queue is four times as deep as the target.
 
 use crate::bench::{QUEUE, buckets, count_at, counts, mean_of, rows_of, run, table};
 use sojourn_model::{At, Scenario, Start};
@@ -47,12 +47,12 @@ fn alone_it_keeps_its_queue_and_the_link() {
 fn it_gives_way_to_cubic() {
     let r = run(&bed(&["cubic", "ledbat++"], 120));
     let (cubic, ledbat) = (goodput(&r, "cubic-1", 120.0), goodput(&r, "ledbat++-2", 120.0));
-    assert!(ledbat < 0.05 * cubic, "{ledbat} beside {cubic} Mbit/s");
+    assert!(ledbat < 0.05 * cubic, "{ledbat} against {cubic} Mbit/s");
 }
 
 /// The latecomer meets the first one's queue, takes it for the path's delay, and fills the queue up to its own target beyond
-/// that. This drives the first one down, and the latecomer's first slowdown shows the empty path to both (§4.4). That is what
-/// slowdowns promise; equal rates are not.
+/// that. This drives the first one down, and the latecomer's first slowdown shows the empty path to both (§4.4).
+/// Slowdowns promise that, but not equal rates.
 #[test]
 fn a_latecomer_comes_to_see_the_empty_path() {
     let mut s = bed(&["ledbat++", "ledbat++"], 300);

@@ -1,4 +1,4 @@
-//! BBR in whole runs, beside what its model says: alone, it fills the link with little more than the bandwidth-delay
+//! BBR in whole runs, compared with its model: alone, it fills the link with little more than the bandwidth-delay
 //! product in flight; its cycle has eight minimum RTTs; every ten seconds it shows the bottom of the queue.
 
 use crate::bench::{PAYLOAD, counts, mean_between, rows_of, run, series, table, total};

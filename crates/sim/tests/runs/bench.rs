@@ -175,7 +175,7 @@ pub(crate) fn queue_mut(scenario: &mut Scenario, side: Side) -> &mut Queue {
         .expect("a dumbbell has a queue each way")
 }
 
-/// Puts a line in the place of the first hop's shapers.
+/// Puts a line instead of the first hop's shapers.
 pub(crate) fn over_a_line(scenario: &mut Scenario, rate: Rate) {
     for side in [Side::Down, Side::Up] {
         queue_mut(scenario, side).shaper = Shaper::Line { rate };

@@ -174,7 +174,7 @@ fn a_link_from_outside_loses_and_delays() {
         of("dropped"),
         of("entered")
     );
-    // What is on the way counts as held: 20 Mbit/s for 7 ms are 12 packets less a third that is lost.
+    // Packets on the way count as held: 20 Mbit/s for 7 ms are 12 packets less a third that is lost.
     let held = of("entered") - of("dropped") - of("left");
     assert!((6.0..=9.0).contains(&held), "{held}");
     // The simulator without it refuses the scenario, which may come from a file.
@@ -223,7 +223,7 @@ fn a_transaction_is_a_round_trip() {
 }
 
 /// 100 kB are 70 segments: with windows of 10, 20, 40 three round trips, less what the first request's hold in the handshake;
-/// on an open connection whose window has grown, one.
+/// on an open connection with a grown window, one.
 #[test]
 fn a_response_takes_the_windows_that_it_needs() {
     let run = rr("tcp_rr response 100000b count 3");

@@ -196,8 +196,8 @@ fn read_v6(packet: &SlicedPacket<'_>, header: &Ipv6HeaderSlice<'_>) -> Seen {
     Seen { flow, from_sender, source: host, ecn: header.traffic_class() & 3, id: 0, tcp }
 }
 
-/// Two CUBICs, one of which has an end and no ECN, and a Prague, with losses and marks; a datagram source, a flow the
-/// other way, and a ping.
+/// Two CUBICs, one with an end and no ECN, and a Prague, with losses and marks; a datagram source, a flow the other
+/// way, and a ping.
 fn mixed() -> Scenario {
     let mut s = Dumbbell {
         ccs: ["cubic", "cubic", "prague"].map(str::to_owned).into(),
@@ -327,8 +327,8 @@ fn retransmissions_and_marks_are_the_runs_own() {
     assert!(retransmits.len() >= 2 && ce.len() >= 2, "{retransmits:?} {ce:?}");
 }
 
-/// Accurate ECN's option on an acknowledgement: what it counts is no less than what is acknowledged, and no less than before;
-/// nothing came as ECT(0).
+/// Accurate ECN's option on an acknowledgement: its counters cover the acknowledged bytes, and never decrease; nothing
+/// came as ECT(0).
 fn counts_bytes(t: &Segment, isn: u32, mut told: [u32; 3]) -> [u32; 3] {
     let counters = t.accecn.as_ref().expect("the option");
     for (before, &now) in told.iter_mut().zip(counters) {
@@ -470,7 +470,7 @@ fn applications_have_a_connection_each() {
     assert_eq!(fingerprint(&run.tables), fingerprint(&crate::bench::run(&s).tables));
     let of_flows = |name: &str| s.flows.iter().map(|f| total(&run, &f.name, name)).sum::<f64>();
     let (mut frames, mut opened) = (0.0, BTreeSet::new());
-    // By connection and end: the next byte, and what the end has acknowledged.
+    // By connection and end: the next byte, and the end's last acknowledgement.
     let (mut next, mut told) = (BTreeMap::new(), BTreeMap::<_, u32>::new());
     let mut bytes: BTreeMap<(u16, bool), u64> = BTreeMap::new();
     for name in ["server", "client"] {
@@ -597,7 +597,7 @@ fn a_full_disk_says_what_to_do() {
     assert!(help.contains("make room") && help.contains("--snap-len"));
 }
 
-/// A receive window of 100 000 bytes is told with a shift of one.
+/// A receive window of 100 000 bytes is announced with a shift of one.
 #[test]
 fn windows_are_scaled() {
     let mut s = Dumbbell { duration: Span::from_secs(1), ..Dumbbell::default() }.scenario();
@@ -673,7 +673,7 @@ fn tunnels_have_their_outer_headers() {
     }
 }
 
-/// A run that is given up, and one whose captures cannot be written, leave no file behind.
+/// A cancelled run, and one that cannot write its captures, leave no file behind.
 #[test]
 fn what_is_not_whole_is_not_there() {
     struct Impatient(Scratch);

@@ -1,4 +1,4 @@
-//! Disciplines with classes in whole runs: what leaves each class is recorded per class.
+//! Disciplines with classes in whole runs: packets that leave each class are recorded per class.
 
 use crate::bench::{QUEUE, buckets, quantile_of, queue_mut, run, total};
 use sojourn_model::{Flow, Scenario, Shaper, Side, Traffic, Udp};

@@ -1,23 +1,22 @@
-//! What theory says of a window: Reno, CUBIC, DCTCP and Prague where packets are marked with a fixed probability
-//! (netem marks instead of dropping, so that nothing but the mark disturbs), and the rates of Prague and CUBIC through
-//! DualPI2.
+//! Theory about a window: Reno, CUBIC, DCTCP and Prague where packets are marked with a fixed probability (netem marks
+//! instead of dropping, so that nothing but the mark disturbs), and the rates of Prague and CUBIC through DualPI2.
 //!
 //! With p the probability and W the window in packets:
 //!
 //! - Reno: 1.31/√p over time, where each packet is marked by itself (T. Ott, J. Kemperman, M. Mathis, "The stationary
 //!   behavior of ideal TCP congestion avoidance", 1996).
-//! - CUBIC: Reno-friendly, it adds α = 3(1 − β)/(1 + β) and keeps β of its window (RFC 9438 §4.3); what that comes to with
-//!   marks at random is computed by a model of four lines. Its cubic region, where marks come regularly, has a test
-//!   beside CUBIC itself.
+//! - CUBIC: Reno-friendly, it adds α = 3(1 − β)/(1 + β) and keeps β of its window (RFC 9438 §4.3); a model of four
+//!   lines computes the result with marks at random. Its cubic region, where marks come regularly, has a test in
+//!   CUBIC's own file.
 //! - DCTCP and Prague: a cut by p/2 in every round trip that has a mark, 1 a round trip of growth: W = 2/p where every
-//!   round trip has one. What the implementations do beside is in each test.
+//!   round trip has one. Each test has the further behaviour of the implementations.
 
 use crate::bench::{counts, mean_between, netem_mut, run, series, tcp_mut};
 use sojourn_model::{EcnMode, Scenario};
 use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Random, Rate, Span};
 
-/// A flow over a path that marks so many packets in a thousand, and has room for all.
+/// A flow over a path that marks `permille` packets in a thousand, and has room for all.
 fn marking(cc: &str, stack: &str, rtt_ms: u64, permille: f64, seconds: u64) -> Scenario {
     let mut s = Dumbbell {
         ccs: vec![cc.to_owned()],
@@ -46,7 +45,8 @@ fn mean_window(s: &Scenario) -> f64 {
 }
 
 /// Mean over time of a window that grows by `alpha` a round trip and keeps `beta` when a packet is marked, each with
-/// probability `p` by itself. As after a real sender's cut, the next round trip is not marked, and so many do not grow.
+/// probability `p` by itself. As after a real sender's cut, the next round trip is not marked, and the window does not
+/// grow for `still_rounds`.
 fn ideal(alpha: f64, beta: f64, still_rounds: f64, p: f64) -> f64 {
     let mut random = Random::named(1, "ideal");
     let (mut w, mut packets, mut rounds) = (30.0_f64, 0.0, 0.0);
@@ -102,7 +102,7 @@ fn dctcps_window_is_two_over_p() {
 }
 
 /// Prague's cut keeps its fraction, so the round trips without a mark count: with x = pW, (1 − p)(1 + 1/x) = x/2, as
-/// derived beside `the_window_at_a_fixed_marking_probability` in Prague's own tests. 40 ms, above RTT independence.
+/// derived at `the_window_at_a_fixed_marking_probability` in Prague's own tests. 40 ms, above RTT independence.
 #[test]
 fn pragues_window_at_a_fixed_marking_probability() {
     for stack in ["l4steam-2020-08", "linux-7.3"] {

@@ -10,7 +10,7 @@ use sojourn_sim::dumbbell::Dumbbell;
 use sojourn_units::{Rate, Span};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// CUBIC and Prague through DualPI2, of which Prague stops early; a window of each kind and a phase that waits.
+/// CUBIC and Prague through DualPI2; Prague stops early. A window of each kind and a phase that waits.
 fn scenario() -> Scenario {
     let mut s = Dumbbell {
         ccs: ["cubic", "prague"].map(str::to_owned).into(),
@@ -101,7 +101,7 @@ fn an_interval_holds_what_left_in_it() {
     edges.sort_unstable();
     edges.dedup();
     assert_eq!(edges, [0, 1_000, 2_000, 3_000, 4_500, 6_500, 8_500, 9_500, 11_500, 12_000]);
-    // Intervals of the two flows differ: what is compared is between the edges that both have.
+    // Intervals of the two flows differ: only times between common edges are compared.
     for (from, to) in [
         (0, 1_000),
         (1_000, 2_000),
@@ -117,7 +117,7 @@ fn an_interval_holds_what_left_in_it() {
     }
 }
 
-/// A capture at both hosts: each data packet's way by the stamps, less the least of the run, is what `pdv` says of it.
+/// A capture at both hosts: `pdv` is each data packet's delay by the stamps, less the least of the run.
 #[test]
 fn a_capture_says_the_same() {
     let s = scenario();
@@ -196,8 +196,7 @@ fn means_agree_with_the_steps() {
     }
 }
 
-/// Whether delays are recorded per flow changes nothing of what is said of a queue, in any window, nor of a
-/// flow that still has its own.
+/// Recording delays per flow or not changes no result of a queue, in any window, nor of a flow that still has its own.
 #[test]
 fn recording_per_flow_changes_no_other_number() {
     let s = scenario();

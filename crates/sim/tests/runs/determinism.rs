@@ -9,8 +9,8 @@ use sojourn_units::{Rate, Span};
 use std::process::Command;
 use std::sync::Mutex;
 
-/// Every discipline that can stand under a shaper, with what draws from every kind of stream: jitter and loss
-/// on the path, PIE's dice, fq_codel's key, hosts' jitter and starts.
+/// Every discipline that a shaper can have as a child, with draws from every kind of stream: jitter and loss on the
+/// path, PIE's dice, fq_codel's key, hosts' jitter and starts.
 fn experiment(seed: u64) -> Vec<Scenario> {
     let names = disciplines().iter().map(|d| d.name).filter(|&name| name != "htb");
     names
@@ -61,7 +61,7 @@ fn another_seed_is_another_run() {
 
 const ASKED: &str = "SOJOURN_TEST_PRINTS";
 
-/// Not a test by itself: what the next one runs in processes of their own.
+/// Not a test by itself: the next one runs it in processes of their own.
 #[test]
 #[expect(clippy::print_stdout, reason = "read by the process that started this one")]
 fn prints_its_tables() {

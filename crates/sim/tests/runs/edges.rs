@@ -90,7 +90,7 @@ fn what_cannot_be_changed_of_a_child() {
     assert_eq!(change("htb rate 1mbit fq_codel limit 7"), "");
 }
 
-/// `reorder` needs a delay: an event that takes it away is refused before the run, in whatever order the events stand in
+/// `reorder` needs a delay: an event that takes it away is refused before the run, whatever the order of the events in
 /// the file, and only if it comes while those words are there.
 #[test]
 fn a_delay_of_nothing_beside_reordering() {

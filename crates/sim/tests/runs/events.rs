@@ -140,8 +140,8 @@ fn phases_begin_and_end_when_they_say() {
     assert_eq!(of(&run, "event back")[0].0, 4.25);
 }
 
-/// Time is counted from the origin, counts from the beginning of the warmup, and the last step is told in full
-/// even where the run's length is no multiple of it.
+/// Time is counted from the origin, counts from the beginning of the warmup, and the last step is reported in full even
+/// where the run's length is no multiple of it.
 #[test]
 fn the_lead_and_the_last_step_are_there() {
     let mut s = short(&["cubic"]);

@@ -56,8 +56,8 @@ fn groups(departures: &[f64]) -> Vec<(f64, usize)> {
     groups
 }
 
-/// The handshake takes one round trip. What leaves in the next is the initial window, twice that in the one after it (RFC
-/// 6928, RFC 5681 §3.1). Not more than 20 here, for the receiver's first window is some 45 segments.
+/// The handshake takes one round trip. The next one carries the initial window, the one after it twice that (RFC 6928,
+/// RFC 5681 §3.1). Not more than 20 here, for the receiver's first window is some 45 segments.
 #[test]
 fn initial_window() {
     for stack in ["linux-7.3", "linux-5.10", "linux-5.4", "sce-2020-03"] {
@@ -169,8 +169,8 @@ fn segments_leave_in_trains() {
     }
 }
 
-/// CoDel marks the more the longer its queue stands; a flow that does not answer is told of it and keeps its window, and
-/// the queue stays.
+/// CoDel marks the more the longer its queue stands; a flow that does not answer receives the echoes and keeps its
+/// window, and the queue stays.
 #[test]
 fn ignore_ce() {
     let hop = "rate = \"50mbit\"\nrtt = \"20ms\"\nqdisc = \"codel ecn limit 1000\"";
@@ -231,7 +231,7 @@ fn app_rate() {
     }
 }
 
-/// After a hundred round trips the growth is what the mode makes of the smoothed RTT r and a target of 15 ms: one packet,
+/// After a hundred round trips the growth follows from the mode, the smoothed RTT r and a target of 15 ms: one packet,
 /// (r/15)², the line of `docs/sources/prague.md#gain` times r/16.4, (r/(15 + r))². Means over seconds, hence the tenth.
 #[test]
 fn rtt_scaling() {
@@ -278,8 +278,8 @@ fn keys_that_go_with_others() {
     }
 }
 
-/// One Reno alone on 20 Mbit/s and 100 ms, where so many packets fit into the queue: its widest window, what it sent again,
-/// its goodput in Mbit/s.
+/// One Reno alone on 20 Mbit/s and 100 ms, with a queue of `limit` packets: its widest window, its retransmissions, its
+/// goodput in Mbit/s.
 fn alone(limit: u32, setting: &str) -> [f64; 3] {
     let hop = format!("rate = \"20mbit\"\nrtt = \"100ms\"\nqdisc = \"pfifo limit {limit}\"");
     let run = run(&experiment("", &hop, &format!("cc = \"reno\"\n{setting}")));

@@ -56,13 +56,13 @@ impl Cell {
         s
     }
 
-    /// What stands before every row.
+    /// The labels in front of every row.
     fn labels(&self) -> [String; 3] {
         [format!("{} ms", self.rtt), self.qdisc.to_owned(), self.cc.to_owned()]
     }
 }
 
-/// A table in Markdown whose columns are aligned; those from `numbers` on to the right.
+/// A table in Markdown with aligned columns; those from `numbers` on to the right.
 pub(crate) fn markdown(head: &[&str], rows: &[Vec<String>], numbers: usize) -> String {
     let width =
         |i: usize| rows.iter().map(|r| r[i].len()).chain([head[i].len()]).max().unwrap_or(0);
@@ -208,7 +208,7 @@ fn grid() -> (String, String) {
     (text, lines.concat())
 }
 
-/// Whether a table in `tests/golden` still says this; with `UPDATE_GOLDEN` it is written anew.
+/// Compares with a table in `tests/golden`; with `UPDATE_GOLDEN` it is written again.
 pub(crate) fn compare(file: &str, now: &str, command: &str) {
     let folder = [env!("CARGO_MANIFEST_DIR"), "../../tests/golden", file];
     let path: PathBuf = folder.iter().collect();
@@ -226,7 +226,7 @@ pub(crate) fn compare(file: &str, now: &str, command: &str) {
     }
     panic!(
         "tests/golden/{file} is not what the simulator gives now:\n{text}\n\
-         If this was meant, write it anew and look at its diff:\n  {command}"
+         If this was meant, write it again and look at its diff:\n  {command}"
     );
 }
 

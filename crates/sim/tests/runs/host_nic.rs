@@ -39,10 +39,10 @@ fn of(run: &Run, device: &str) -> (f64, f64) {
     (longest, value(run, "goodput(a) from 5s to 20s") / (10e6 * 1448.0 / 1514.0))
 }
 
-/// A sender whose NIC is the bottleneck keeps what its window has too much in its socket. On the account are 2304 B a
-/// segment. Groups are of two, of three while slow start's pacing rate of 200 % gives that in a millisecond: below twice
-/// 1280 and 3 · 1448 B, 11 248, a group may leave, so four segments are there at most when three more come. The link is
-/// full, and the delay is nobody's; were it another's device, its queue would grow.
+/// A sender behind its own NIC as the bottleneck keeps the surplus of its window in its socket. On the account are 2304
+/// B a segment. Groups are of two, of three while slow start's pacing rate of 200 % gives that in a millisecond: below
+/// twice 1280 and 3 · 1448 B, 11 248, a group may leave, so four segments are there at most when three more come. The
+/// link is full, and the delay is nobody's; were it another's device, its queue would grow.
 #[test]
 fn a_senders_own_device_never_holds_more_than_seven_segments() {
     for stack in ["linux-5.10", "linux-7.3"] {
@@ -59,9 +59,9 @@ fn a_senders_own_device_never_holds_more_than_seven_segments() {
     }
 }
 
-/// What Linux 7.3.4 does (the Linux engine, `host_qdisc = "tbf rate 10mbit burst 1540 limit 10000000"` and a path of 20 ms):
-/// the window stops where the small queue stops the sender, HyStart's exit or the first round that is not used up; the rest
-/// of the round trip is what waits in the device.
+/// As in Linux 7.3.4 (the Linux engine, `host_qdisc = "tbf rate 10mbit burst 1540 limit 10000000"` and a path of 20
+/// ms): the window stops where the small queue stops the sender, HyStart's exit or the first round that is not used up;
+/// the rest of the round trip is the wait in the device.
 #[test]
 fn small_queues_are_those_of_linux() {
     let words = "tbf rate 10mbit burst 1540 limit 10000000";
@@ -108,8 +108,8 @@ fn two_flows_of_one_host_share_its_device_as_in_linux() {
 
 /// A WiFi station's share is a 2^7th of a second of what it would pace at, and groups are as large, 64 kB or 45 segments at
 /// most: below 2 · (1280 + 45 · 1448) B, 57 segments of 2304, a group may leave, so never more than 102 wait. Were it another's
-/// device, 1000 packets would. The air is as full with a tenth of the frames lost: what is sent again is on the account until
-/// it is acknowledged.
+/// device, 1000 packets would. The air is as full with a tenth of the frames lost: retransmissions are on the account
+/// until they are acknowledged.
 #[test]
 fn a_wifi_station_has_small_queues_of_eight_milliseconds() {
     let held = |own| {
@@ -142,8 +142,8 @@ fn an_applications_connection_has_a_small_queue_too() {
     assert!(longest(false) > 10.0);
 }
 
-/// What the account was charged with comes back whatever becomes of the packets: a device that drops nearly everything does
-/// not stop its sender for good.
+/// Charges on the account come back whatever the fate of the packets: a device that drops nearly everything does not
+/// stop its sender for good.
 #[test]
 fn a_device_that_drops_gives_back_too() {
     let device = "host_nic = true\n\

@@ -11,7 +11,7 @@ fn value(run: &Run, text: &str) -> f64 {
     expression.evaluate(&Frame::new(run)).expect("it is there").value.number
 }
 
-/// The run of so many CUBIC flows at a bottleneck with a buffer of so many packets.
+/// The run of `flows` CUBIC flows at a bottleneck with a buffer of `limit` packets.
 fn cubics(flows: usize, mbit: u64, rtt_ms: u64, limit: u64, seconds: u64) -> Run {
     let bed = Dumbbell {
         ccs: vec!["cubic".to_owned(); flows],
@@ -57,7 +57,7 @@ fn a_buffer_that_never_fills_is_the_send_buffers_doing() {
     }
 }
 
-/// With a buffer of one product at 20 ms losses keep the window small: it is what limits.
+/// With a buffer of one product at 20 ms losses keep the window small, so it limits.
 #[test]
 fn a_congestion_window_that_losses_keep_small_limits() {
     let r = cubics(2, 50, 20, 83, 20);

@@ -1,5 +1,5 @@
-//! Calls whose rate follows the path, against a pencil and against what their control promises. 20 ms of round trip unless
-//! said otherwise.
+//! Calls with a rate that follows the path, compared with calculations by hand and with their control's promises. The
+//! round trip is 20 ms by default.
 
 use crate::bench::{counts, run, series, table, total};
 use sojourn_language::{Experiment, MOST_RUNS};
@@ -95,7 +95,7 @@ fn a_call_with_l4s_waits_little_in_dualpi2() {
 }
 
 /// Five seconds in which no report comes back. Packets leave each half second once the window is full; afterwards the call is
-/// what it was.
+/// as before.
 #[test]
 fn a_call_outlives_a_silence_of_its_reports() {
     let silence = "[[event]]\nname = \"silent\"\nat = \"20s\"\nhop = \"line\"\nside = \"up\"\nnetem = \"loss 100%\"\n\n\
@@ -126,7 +126,7 @@ fn a_call_goes_up_as_it_goes_down() {
 }
 
 /// UDP Prague in DualPI2: most of the link, some marks, no losses, and little to wait for. At 100 Mbit/s it gets to its highest rate,
-/// of which the encoder has what its budget says.
+/// and the encoder has its budget of that.
 #[test]
 fn a_call_under_udp_prague_waits_little_in_dualpi2() {
     let run = call(

@@ -50,15 +50,15 @@ fn two_round_trips_pass_before_the_flow_begins() {
     assert!(start < jitter("linux-5.4"));
 }
 
-/// What this is for: ten seconds on, CUBIC has filled a queue of 1000 packets nearly to the brim, and each round trip
-/// takes what a ping of the time says.
+/// The reason for this: ten seconds on, CUBIC has filled a queue of 1000 packets nearly to the brim, and each round
+/// trip takes as long as a ping of that time.
 #[test]
 fn a_newcomer_waits_twice_for_a_full_queue() {
     let mut s = two(NETPERFS, "pfifo limit 1000", Span::from_secs(10));
     s.flows[2].traffic = ping(Span::from_millis(20));
     let run = run(&s);
     let start = starts(&run, "cubic-2") - 10.0;
-    // A ping is told of when its reply comes.
+    // A ping is recorded when its reply comes.
     let asked = |from: f64| {
         let pings = series(&run, "pings", "rtt_s", "ping");
         pings.iter().find(|(t, rtt)| t - rtt >= from).expect("it is asked").1
@@ -69,7 +69,7 @@ fn a_newcomer_waits_twice_for_a_full_queue() {
     assert!((both - 0.005..both + jitter(NETPERFS) + 0.005).contains(&start), "{start} for {both}");
 }
 
-/// Stopped while it waits for the answer: it never began, and what still comes for it finds nobody.
+/// Stopped while it waits for the answer: it never began, and packets that still come for it find nobody.
 #[test]
 fn a_flow_that_is_stopped_while_it_agrees_never_begins() {
     let mut s = two(NETPERFS, "fq_codel", Span::from_secs(1));

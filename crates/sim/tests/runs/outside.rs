@@ -24,7 +24,7 @@ fn told_otherwise<P: Packet, T: Telemetry<P>>(
     codel.dequeue(now, &mut Context { random: &mut *cx.random, telemetry: &mut renamed })
 }
 
-/// Hands on what is told, but one reason under a name of its own.
+/// Forwards all reports, but one reason under a name of its own.
 struct Renamed<'a, T>(&'a mut T);
 
 impl<P, T: Telemetry<P>> Telemetry<P> for Renamed<'_, T> {

@@ -110,9 +110,9 @@ fn unresponsive_loads_are_as_they_were() {
             "# Every discipline under unresponsive UDP\n\n\
              One bottleneck of 100 mbit, under HTB where the discipline has no shaper of its own, one UDP flow of full packets for {SECONDS} s from the start on, \
              stack {stack}, seed 1. Delay is of every packet that left the queue.\n\n\
-             What to expect of 200 %, 8257 packets a second too many: a FIFO stands at its limit; CoDel's law alone is \
+             What to expect of 200 %, 8257 packets a second too many: a FIFO stays at its limit; CoDel's law alone is \
              far too slow (a count of n after 0.2 √n s), so that `codel` is a FIFO; `fq_codel` drops from \
-             the head, so that what leaves waited its limit over the arrival rate, 620 ms; RED marks all ECT at or above max and stands at its limit, and drops Not-ECT at \
+             the head, so that packets that leave have waited its limit over the arrival rate, 620 ms; RED marks all ECT at or above max and stays at its limit, and drops Not-ECT at \
              max; PIE and (Dual)PI2 find their probability (a half; p' = 71 %) after an overshoot, and drop ECT too \
              above 10 % and 25 %; with `overflow` p' stops at a half, and the limit has to act; BLUE (COBALT) needs \
              128 steps of 1/256, one each 5 ms while the buffer is full or the sojourn time above 400 ms, and as it \

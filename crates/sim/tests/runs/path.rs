@@ -1,4 +1,4 @@
-//! What stands on a path besides delays and queues, in whole runs: rewriters, tunnels, policers, radio links,
+//! Elements of a path besides delays and queues, in whole runs: rewriters, tunnels, policers, radio links,
 //! copies, and events that switch and change them.
 
 use crate::bench::try_total;
@@ -42,7 +42,7 @@ fn rewrite(rule: Rule, flow: &str, syn: bool) -> Kind {
     Kind::Rewrite(Rewrite { rule, select, syn })
 }
 
-/// Whatever stands there, every packet is somewhere.
+/// Whatever the elements, every packet is somewhere.
 fn conserved(s: &Scenario, run: &Run) {
     let mut held = 0.0;
     for port in ports(run) {
@@ -60,7 +60,7 @@ fn conserved(s: &Scenario, run: &Run) {
             of("packets_sent") + copied - of("packets_arrived") - of("packets_dropped")
         })
         .sum();
-    assert_eq!(under_way, held, "what flows miss is what ports hold");
+    assert_eq!(under_way, held, "flows miss the packets that ports hold");
 }
 
 fn checked(s: &Scenario) -> Run {
@@ -153,7 +153,7 @@ fn a_delay_is_switched_on_and_off() {
 }
 
 /// A queue of 5 Mbit/s before the bottleneck's 50 is there from 2 to 4 s of a stream of 20 Mbit/s: while it is, it lets a
-/// quarter through; when it goes, what it held is dropped, and nobody waits.
+/// quarter through; when it goes, the packets that it held are dropped, and nobody waits.
 #[test]
 fn a_queue_is_switched_on_and_off() {
     let mut s = base(&[], 6);
@@ -529,8 +529,8 @@ fn neighbours_make_a_wireless_lan_slow() {
 /// The two internet paths of the ECT(1) report's appendix: the netem words of `sce-l4s-ect1/internet`. Rate of loss, the mean
 /// of the RTT and of the round-trip IPDV were fitted to the irtt tables; Pareto's distribution gives the skew, so that
 /// medians follow, and on the regional path the standard deviation and the IPDV's median. Not reproduced: the far tail
-/// (largest IPDV 20.83 and 151 ms) and the transcontinental path's standard deviation (20.45 ms against 13 here), whose delay
-/// comes and goes in spells.
+/// (largest IPDV 20.83 and 151 ms) and the transcontinental path's standard deviation (20.45 ms against 13 here); its
+/// delay comes and goes in spells.
 #[test]
 fn the_appendix_paths_have_their_jitter() {
     // irtt's table, ms: the RTT's mean, median and standard deviation, the IPDV's mean and median.

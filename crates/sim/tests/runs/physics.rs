@@ -53,8 +53,8 @@ fn one_cubic_flow_fills_a_fifo() {
     }
 }
 
-/// Nothing stands in the way: the two delays and the jitter of the two hosts. HTB lets a packet that finds it
-/// idle go at once; a line takes 98 · 8 / 1 mbit/s = 784 µs for a probe each way.
+/// On an idle path: the two delays and the jitter of the two hosts. HTB lets a packet that finds it idle go at once; a
+/// line takes 98 · 8 / 1 mbit/s = 784 µs for a probe each way.
 #[test]
 fn a_probe_on_an_idle_path_takes_the_base_rtt() {
     let each = Span::from_millis(200);
@@ -254,8 +254,8 @@ fn htb_begins_with_a_burst_and_a_line_does_not() {
     assert!((rate - 1.0).abs() < 1e-4, "{rate}");
 }
 
-/// Packets on their way keep the delay that they were given: what was sent before the change comes back after
-/// 50 + 10 ms, what was sent after it after 10 + 10, or 150 + 10.
+/// Packets on their way keep the delay that they were given: those sent before the change come back after 50 + 10 ms,
+/// those sent after it after 10 + 10, or 150 + 10.
 #[test]
 fn a_new_delay_is_for_later_packets_only() {
     for (delay, on_time) in [(10, 0.020), (150, 0.160)] {
@@ -396,7 +396,7 @@ fn who_passes_through_does_not_wait_for_hosts_nearby() {
     let mut far = s.hops[0].clone();
     far.name = "far".to_owned();
     s.hops.insert(0, far);
-    // Without a delay the packets of the hosts beside it are all that is in it. The way there is 10 ms then.
+    // Without a delay it holds only the packets of the hosts next to it. The way there is 10 ms then.
     for element in &mut s.hops[1].down {
         if let Kind::Netem(netem) = &mut element.kind {
             netem.chain = vec!["limit 1000000".to_owned()];

@@ -52,7 +52,7 @@ pub(crate) fn packets_are_conserved(scenario: &Scenario, run: &Run) {
             assert_eq!(t("datagrams_sent") + copied, received + t("packets_dropped") + held);
         }
     }
-    assert_eq!(held_of_flows, held_by_ports, "what flows miss is what ports hold");
+    assert_eq!(held_of_flows, held_by_ports, "flows miss the packets that ports hold");
 }
 
 /// A receiver gets no more than was sent, each byte once, and all of it when the flow says that it has finished.
@@ -114,7 +114,7 @@ pub(crate) fn time_never_runs_back(scenario: &Scenario, run: &Run) {
         let times = t.f64("t_s");
         let in_range = |x: &f64| (-scenario.warmup.as_secs_f64()..=end).contains(x);
         assert!(times.iter().all(in_range), "{}: within the run", t.schema().name);
-        // What the flows keep themselves is flow by flow.
+        // Tables that the flows keep themselves are flow by flow.
         if matches!(t.schema().name, "pings" | "completions" | "segments" | "playback") {
             for flow in &scenario.flows {
                 let rows: Vec<f64> = rows_of(t, &flow.name).map(|i| times[i]).collect();
@@ -162,7 +162,7 @@ pub(crate) fn streams_play_what_has_come(scenario: &Scenario, run: &Run) {
     }
 }
 
-/// What is cumulative only grows, what has a least is not below it, and a mean lies between least and most.
+/// Cumulative counters only grow, no value is below its minimum, and means are between least and most.
 pub(crate) fn rows_make_sense(scenario: &Scenario, run: &Run) {
     for (name, columns) in [
         ("flows", &["retransmits", "lost", "delivered", "ce", "ece"][..]),
@@ -179,7 +179,7 @@ pub(crate) fn rows_make_sense(scenario: &Scenario, run: &Run) {
     let flows = table(run, "flows");
     for flow in &scenario.flows {
         if let Traffic::Tcp(tcp) = &flow.traffic {
-            // The SCE controls halve a window of one, too, and the newest Prague counts in packets whose size changes.
+            // The SCE controls halve a window of one, too, and the newest Prague counts in packets of changing size.
             let small = tcp.cc.contains("-sce") || tcp.cc == "prague";
             let threshold = if small { 1 } else { 2 };
             for i in rows_of(flows, &flow.name) {

@@ -44,7 +44,7 @@ fn alone(d: &Dumbbell, quic: Quic) -> Scenario {
 /// header takes 1 + 8, a packet number 2 to 4, a frame of a stream up to 10, the tag 16.
 const FULL: f64 = (1452 - 39) as f64 / (1452 + 42) as f64;
 
-/// What is sent has arrived, was dropped, or is in a queue.
+/// Every packet that was sent has arrived, was dropped, or is in a queue.
 fn balances(run: &Run, flow: &str) {
     let of = |name| total(run, flow, name);
     let under_way = of("packets_sent") - of("packets_arrived") - of("packets_dropped");
@@ -80,8 +80,8 @@ fn a_lone_flow_fills_the_link() {
     }
 }
 
-/// An implementation may ask to be woken at a time that has passed: with quinn's BBR beside CUBIC in fq_codel, at 160 ms, a
-/// timer for losses is due before it is set. It is then woken at once, as a program's event loop would.
+/// An implementation may ask to be woken at a time that has passed: with quinn's BBR against CUBIC in fq_codel, at 160
+/// ms, a timer for losses is due before it is set. It is then woken at once, as a program's event loop would.
 #[test]
 fn a_timer_that_is_due_already_fires_at_once() {
     let d = dumbbell(50, 160, "fq_codel", 6);
@@ -96,8 +96,8 @@ fn a_timer_that_is_due_already_fires_at_once() {
 }
 
 /// Where timers end at whole milliseconds, as tokio's do, noq's BBRv3 is woken late each time it paces, and its bucket of tokens has run over
-/// by then. Beside it CUBIC gets less in CoDel: as programs on Linux 13.5 Mbit/s with tokio's timer and 18.9 with the kernel's
-/// (docs/quic.md). What ten seeds of each had here lies apart.
+/// by then. Against it CUBIC gets less in CoDel: as programs on Linux 13.5 Mbit/s with tokio's timer and 18.9 with the
+/// kernel's (docs/quic.md). Ten seeds of each are apart here.
 #[test]
 fn late_timers_change_who_gets_what() {
     let cubic = |step: Option<Span>| {
@@ -115,8 +115,8 @@ fn late_timers_change_who_gets_what() {
 }
 
 /// noq-proto 1.4.0 and quinn-proto 0.11.19 give a connection up that has more than 1024 gaps in a stream's buffer, a defence against
-/// hostile peers. Beside CUBIC in a FIFO of four bandwidth-delay products, CUBIC's slow start makes as many. The flow then
-/// ends and says why, rather than stand there with nothing to say for the rest of the run.
+/// hostile peers. Against CUBIC in a FIFO of four bandwidth-delay products, CUBIC's slow start makes as many. The flow
+/// then ends and says why, rather than stay silent for the rest of the run.
 #[test]
 fn a_connection_that_an_end_gives_up_ends_its_flow() {
     let d = dumbbell(50, 160, "pfifo limit 2642", 8);
@@ -166,7 +166,7 @@ fn so_many_bytes_arrive_and_the_flow_ends() {
 }
 
 /// CoDel marks what is ECN-capable: the receiver echoes it, the sender's window goes down, nothing is lost. Without ECN
-/// it drops, and what was lost is sent again.
+/// it drops, and lost data is sent again.
 #[test]
 fn marks_are_echoed_and_lower_the_window() {
     for (stack, cc) in ALL.into_iter().filter(|(_, cc)| !cc.starts_with("bbr")) {
@@ -211,7 +211,7 @@ fn of_many(scenarios: &[Scenario], threads: usize) -> Vec<u64> {
     prints.into_inner().expect("nobody panics with it")
 }
 
-/// Each control, with TLS, beside a CUBIC of TCP, through a queue that draws: long enough for BBR's own dice.
+/// Each control, with TLS, against a CUBIC of TCP, through a queue that draws: long enough for BBR's own dice.
 fn mixed(seed: u64, crypto: QuicCrypto) -> Vec<Scenario> {
     let with = |(stack, cc)| {
         let d = Dumbbell { ccs: vec!["cubic".to_owned()], seed, ..dumbbell(10, 20, "pie ecn", 8) };
@@ -249,7 +249,7 @@ fn a_flow_starts_and_stops() {
         let r = run(&s);
         let goodput = series(&r, "flows", "goodput_bps", "q");
         assert!(goodput.iter().all(|row| row.0 >= 1.0 && row.0 <= 3.01), "{stack}");
-        // Two seconds, of which the handshake and slow start take a tenth or so.
+        // Two seconds, less a tenth or so for the handshake and slow start.
         let share = total(&r, "q", "delivered_bytes") / (2.0 * 20e6 / 8.0 * FULL);
         assert!((0.85..1.0).contains(&share), "{stack}: {share} of the link");
         let sent = counts(&r, "queues", "sent_packets", QUEUE);
@@ -261,7 +261,7 @@ fn a_flow_starts_and_stops() {
     }
 }
 
-/// Beside a CUBIC of TCP in one queue: both get through, and both books balance with the queue's.
+/// Against a CUBIC of TCP in one queue: both get through, and both books balance with the queue's.
 #[test]
 fn the_books_of_two_flows_balance() {
     for stack in ["quinn", "noq"] {
@@ -278,7 +278,7 @@ fn the_books_of_two_flows_balance() {
     }
 }
 
-/// What a scenario that was read from a file names and nobody has.
+/// Names in a scenario that was read from a file and that nobody has.
 #[test]
 fn what_a_stack_does_not_have_is_refused() {
     let d = dumbbell(20, 20, "pfifo", 1);

@@ -1,4 +1,4 @@
-//! What the simulator does not have is refused before the run, by name and place.
+//! Features that the simulator does not have are refused before the run, by name and place.
 
 use crate::bench::try_run;
 use sojourn_engine::{Engine, RunError};
@@ -13,7 +13,7 @@ fn plain() -> Scenario {
     Dumbbell { ccs: vec!["cubic".to_owned()], ..Dumbbell::default() }.scenario()
 }
 
-/// What a scenario is refused for: (place, feature).
+/// The refusals of a scenario: (place, feature).
 fn refusals(scenario: &Scenario) -> Vec<(String, String)> {
     match try_run(scenario) {
         Err(RunError::Refused(all)) => {

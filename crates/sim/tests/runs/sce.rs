@@ -188,9 +188,9 @@ fn every_sender_of_sce_answers_to_it() {
     assert!(total(&r, "cubic-1", "esce_acks") > 1000.0);
 }
 
-/// ECT1-8: in queues that know nothing of SCE its senders are what they were made from: between 1:2 and 2:1 beside
-/// CUBIC. The newcomer is given the time that CUBIC itself needs in a long FIFO, where it has 0.40 of the first after a
-/// minute at 20 ms, and `cubic-sce` 0.51.
+/// ECT1-8: in queues that know nothing of SCE its senders behave like the controls that they derive from: between 1:2
+/// and 2:1 against CUBIC. The newcomer is given the time that CUBIC itself needs in a long FIFO, where it has 0.40 of
+/// the first after a minute at 20 ms, and `cubic-sce` 0.51.
 #[test]
 fn in_a_conventional_queue_cubic_sce_is_cubic() {
     for (qdisc, seconds) in [
@@ -237,8 +237,8 @@ fn an_erased_signal_leaves_conventional_behaviour() {
     }
 }
 
-/// Whose ACKs echo SCE: where it was asked for, where the stack has it on, and for the sake of the SCE senders. Beside
-/// AccECN it is not there.
+/// ACKs echo SCE where it was asked for, where the stack has it on, and for the sake of the SCE senders, but not with
+/// AccECN.
 #[test]
 fn who_echoes_sce() {
     for (cc, stack, ecn, echoes) in [

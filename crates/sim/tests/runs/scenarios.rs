@@ -154,7 +154,7 @@ fn tcp() -> BoxedStrategy<Traffic> {
         .boxed()
 }
 
-/// Applications: probes both ways, calls, short flows, adaptive streams, sources that are on by turns.
+/// Applications: probes both ways, calls, short flows, adaptive streams, sources that are alternately on and off.
 fn application() -> BoxedStrategy<Traffic> {
     let ecn = || select(&[Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][..]);
     let span = |ms: std::ops::Range<u64>| ms.prop_map(Span::from_millis);
@@ -401,7 +401,7 @@ fn build(
         })
         .collect();
 
-    // What stands at each queue, as events change it: the place of its family.
+    // The discipline of each queue, as events change it: the place of its family.
     let mut standing: Vec<[usize; 2]> = Vec::new();
     let hops: Vec<Hop> = hops
         .iter()

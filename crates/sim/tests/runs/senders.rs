@@ -1,5 +1,6 @@
-//! Scalable senders in whole runs, beside what was measured of them (tables of the L4S team's re-run: `ect1_pcap.csv` and
-//! `docs/sources/testbeds.md`). The bounds are what single runs of the simulator scatter by and no more; nothing was tuned.
+//! Scalable senders in whole runs, compared with measurements (tables of the L4S team's re-run: `ect1_pcap.csv` and
+//! `docs/sources/testbeds.md`). The bounds are the scatter of single runs of the simulator and no more; nothing was
+//! tuned.
 
 use crate::bench::{QUEUE, buckets, count_at, counts, mean_of, quantile_of, run, tcp_mut, total};
 use sojourn_model::{EcnMode, Scenario};
@@ -103,7 +104,7 @@ fn dctcp_and_prague_share_among_themselves() {
     }
 }
 
-/// A flow that ignores marks has them told and goes on; its codepoint is what it is given.
+/// A flow that ignores marks receives the echoes and goes on; its codepoint is the one set for it.
 #[test]
 fn a_flow_can_be_deaf_and_disguised() {
     let mut s = bed(&["cubic", "cubic"], "l4steam-2020-08", "dualpi2", 20);

@@ -75,7 +75,7 @@ fn flows(run: &Run) -> Vec<Had> {
         .collect()
 }
 
-/// The mean of what there is: a flow that got nothing through has no size.
+/// The mean of the existing values: a flow that got nothing through has no size.
 fn mean(values: impl Iterator<Item = f64>) -> f64 {
     let there: Vec<f64> = values.filter(|value| !value.is_nan()).collect();
     there.iter().sum::<f64>() / there.len() as f64
@@ -154,7 +154,7 @@ fn the_table_of_small_packets_is_as_it_was() {
     let mut text = String::from("# Prague 0.7 below 1 Mbit/s\n\n");
     let _ = write!(
         text,
-        "Flows of Prague alone through `dualpi2`, stack {}, seed 1, {SECONDS} s of which the first {FROM} are left out \
+        "Flows of Prague alone through `dualpi2`, stack {}, seed 1, {SECONDS} s; the first {FROM} are left out \
          of goodput, packet size (IP bytes of new packets) and packets: in 25 ms, and in the RTT where that is longer; delays and signals are of the whole run. Ten flows at their least, 100 kbit/s of payload by 150 bytes, \
          are 1.44 Mbit/s on the wire: where they are more than the link holds, DualPI2 drops, and who answers a loss keeps \
          the size it had.\n\n\

@@ -1,4 +1,4 @@
-//! A run whose time does not go on is ended, by name.
+//! A run with a time that stands still ends, by name.
 
 use crate::around_codel::around_codel;
 use crate::bench::QUEUE;

@@ -56,7 +56,7 @@ fn in_how_many_steps_makes_no_difference() {
     }
 }
 
-/// What a snapshot at the end says is what the tables say.
+/// A snapshot at the end agrees with the tables.
 #[test]
 fn a_snapshot_agrees_with_the_tables() {
     let s = scenario(1);

@@ -1,4 +1,4 @@
-//! What tc says before a run and after it is what the counters say.
+//! tc's output before and after a run agrees with the counters.
 
 use crate::bench::{run, table, total};
 use sojourn_sim::dumbbell::Dumbbell;

@@ -6,7 +6,7 @@ use sojourn_sim::{Sim, dumbbell::Dumbbell};
 use sojourn_units::Span;
 use std::sync::Mutex;
 
-/// Notes what it is told and gives up once so much has been simulated.
+/// Notes its reports and gives up after `patience` of simulated time.
 struct Watcher {
     told: Mutex<Vec<Span>>,
     patience: Span,
@@ -60,6 +60,6 @@ fn a_run_is_given_up_within_a_second_of_being_asked_to() {
         let watcher = Watcher::new(Span::from_secs(3));
         let end = Sim::new().run(&ten_seconds(step).clone().into(), &watcher);
         assert_eq!(end.err(), Some(RunError::Cancelled));
-        assert!(*watcher.told().last().expect("it was told") <= Span::from_secs(4));
+        assert!(*watcher.told().last().expect("it had a report") <= Span::from_secs(4));
     }
 }

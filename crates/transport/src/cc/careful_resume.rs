@@ -602,6 +602,6 @@ mod tests {
             CarefulResume::new(SAVED, built_in.build(name, &LINUX_7_3).unwrap()).is_none()
         });
         let refused: Vec<&str> = refused.collect();
-        assert_eq!(refused, ["prague", "bbr", "bbr3", "bbr3-google", "bbr3-google-ecn"]);
+        assert_eq!(refused, ["prague", "bbr", "bbr3", "bbr3-google", "bbr3-google-ecn", "c4"]);
     }
 }

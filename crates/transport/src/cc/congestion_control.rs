@@ -1,8 +1,7 @@
-//! What a congestion control is: the hooks that a sender calls, and what it tells with them.
+//! The interface of a congestion control: the hooks that a sender calls, and their arguments.
 //!
-//! The hooks are Linux's (`struct tcp_congestion_ops`), their defaults the kernel's. A control that is told more than
-//! those of the main line (per-packet state, each lost segment, the probe's repair) asks for it; the others pay
-//! nothing.
+//! The hooks are Linux's (`struct tcp_congestion_ops`), their defaults the kernel's. A control that needs more than
+//! those of mainline (per-packet state, each lost segment, the probe's repair) asks for it; the others pay nothing.
 //!
 //! What a control sees of recovery:
 //!

@@ -26,8 +26,8 @@ pub struct Control {
     pub cwnd_clamp: u32,
     /// Pacing rate in bytes of payload per second; what `ss` shows even where nothing paces.
     pub pacing_rate: u64,
-    /// Payload of a full new segment, bytes; a control may change it, up to what the path takes. What has not left is cut
-    /// anew when the ACK's work is done.
+    /// Payload of a full new segment, bytes; a control may change it, up to what the path takes. Unsent data is cut
+    /// again after the ACK is processed.
     pub mss: u32,
     /// Most segments that may leave as one TSO burst, if the control limits it.
     pub burst_limit: Option<u32>,
@@ -35,8 +35,8 @@ pub struct Control {
     pub paced: bool,
     /// Whether the default pacing rate is the window over the RTT, without the kernel's factor.
     pub pace_over_rtt: bool,
-    /// Set by a control after whose wish the data that is out counts as limited by the application, so that its delivery
-    /// rates are not taken for the path's. The sender takes the flag down when it has noted that.
+    /// Set by a control to mark the data that is out as limited by the application, so that its delivery rates are not
+    /// taken for the path's. The sender clears the flag when it has noted that.
     pub app_limited: bool,
 }
 
@@ -63,7 +63,7 @@ impl Control {
         self.cwnd < self.ssthresh
     }
 
-    /// Whether the window is what limits the flow (`tcp_is_cwnd_limited`): growth without use is not earned. In slow
+    /// Whether the window limits the flow (`tcp_is_cwnd_limited`): a window that is not used must not grow. In slow
     /// start a window below twice its use may grow, too; [`View::cwnd_limited`] is the plain flag.
     #[inline]
     pub fn is_cwnd_limited(&self, view: &View) -> bool {
@@ -104,8 +104,8 @@ impl Control {
         view.max_pacing_rate.map_or(self.pacing_rate, |cap| cap.min(self.pacing_rate))
     }
 
-    /// Segments that a TSO burst should have: what the pacing rate gives in about a millisecond (eight before a WiFi
-    /// device) and `more` bytes, at least `least`, at most 64 kB (`tcp_tso_autosize`, `bbr_tso_segs_goal`).
+    /// Segments that a TSO burst should have: about a millisecond at the pacing rate (eight before a WiFi device) and
+    /// `more` bytes, at least `least`, at most 64 kB (`tcp_tso_autosize`, `bbr_tso_segs_goal`).
     pub fn tso_segs(&self, view: &View, more: u64, least: u32) -> u32 {
         let share = self.effective_pacing_rate(view) >> view.pacing_shift;
         let bytes = (share + more).min(LARGEST_BURST) as u32;

@@ -41,7 +41,7 @@ pub struct Cubic {
     pub(super) epoch: Option<u32>,
     /// Segments ACKed in the epoch, times `unit`, that the Reno-friendly estimate has not taken yet.
     pub(super) acked: i64,
-    /// What a segment counts for in `acked`.
+    /// The value of a segment in `acked`.
     pub(super) unit: i64,
     pub(super) friendly_cwnd: u32,
     /// Whether the lowest RTT is known in whole milliseconds only, as up to Linux 5.5.
@@ -183,7 +183,7 @@ impl Cubic {
     }
 }
 
-/// The largest integer whose cube is not above `a`.
+/// The cube root of `a`, rounded down.
 fn integer_cube_root(a: u64) -> u32 {
     let mut root = libm::cbrt(a as f64) as u64;
     while root * root * root > a {
@@ -206,7 +206,7 @@ impl CongestionControl for Cubic {
 
     fn ssthresh(&mut self, _view: &View, control: &Control) -> u32 {
         self.epoch = None;
-        // Fast convergence (RFC 9438 §4.7): a flow whose windows shrink gives way faster.
+        // Fast convergence (RFC 9438 §4.7): a flow with shrinking windows gives way faster.
         self.last_max = if control.cwnd < self.last_max {
             control.cwnd * (BETA_SCALE + BETA) / (2 * BETA_SCALE)
         } else {
@@ -379,7 +379,7 @@ mod tests {
         assert_eq!((cubic.count, tcb.control.cwnd - before), (2, 100));
     }
 
-    /// The cubic is evaluated once a tick; what the target has gained meanwhile waits.
+    /// The cubic is evaluated once a tick; until then the growth of the target waits.
     #[test]
     fn the_clock_moves_in_ticks() {
         let (mut cubic, mut tcb) = cut(1000, 100);
@@ -430,8 +430,8 @@ mod tests {
         assert_eq!((cubic.last_max, cubic.epoch, cubic.delay_min_us), (0, None, 0));
     }
 
-    /// The lowest RTT is not taken within a second of the reduction, whose queue it holds; up to 5.5 it counts in
-    /// whole milliseconds.
+    /// RTTs within a second of a reduction do not count for the lowest, since they contain the queue of then; up to 5.5
+    /// it counts in whole milliseconds.
     #[test]
     fn the_lowest_rtt() {
         let (mut cubic, mut tcb) = cut(1000, 100);

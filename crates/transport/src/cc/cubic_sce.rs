@@ -1,7 +1,7 @@
 //! `cubic-sce` (chromi/sce `net/ipv4/tcp_cubic_sce.c` at 1280a6d0 and 0139ea04, which are alike; docs/sources/sce.md#senders):
-//! CUBIC, whose curve SCE makes flatter and lower, and whose window shrinks by its root for a window of ESCE. Before the
-//! first reduction SCE ends slow start, and nothing more. CE takes an eighth where SCE has been told within a window,
-//! else what CUBIC takes.
+//! CUBIC with a curve that SCE makes flatter and lower, and a window that shrinks by its root for a window of ESCE.
+//! Before the first reduction SCE ends slow start, and nothing more. CE takes an eighth if SCE came within a window,
+//! else as much as CUBIC takes.
 //!
 //! Flatter: below the plateau the plateau is brought nearer in time, above it is brought up behind, in the measure of
 //! what the ACK acknowledges to the window's root; the curve goes on from where it is. As published it does not, see
@@ -24,7 +24,7 @@ use crate::stack::{SceSenders, TcpQuirks};
 pub struct CubicSce {
     cubic: Cubic,
     scale: Scale,
-    /// The largest integer whose square is below the window (`sqrt_cnt`).
+    /// The largest integer with a square below the window (`sqrt_cnt`).
     root: u32,
     recent: u32,
 }
@@ -47,7 +47,7 @@ impl CubicSce {
                 "what the Reno-friendly estimate has yet to take; below zero SCE's",
             ),
             ("sqrt_cwnd", "segments", "about the root of the window"),
-            ("recent_sce", "ACKs", "for so many more ACKs CE takes an eighth"),
+            ("recent_sce", "ACKs", "CE takes an eighth on this many more ACKs"),
         ],
         options: &[],
     };

@@ -24,7 +24,7 @@ fn cut(sce: SceSenders) -> (CubicSce, Tcb) {
     (c, t)
 }
 
-/// Height of the curve now, in segments: what the window is heading for, without looking ahead.
+/// Height of the curve now, in segments: the window's current target, without looking ahead.
 fn curve(c: &CubicSce, t: &Tcb) -> f64 {
     let since = t.view.jiffies().wrapping_sub(c.cubic.epoch.unwrap());
     let offset = f64::from(since) / f64::from(t.view.hz) - f64::from(c.cubic.k) / 1024.0;
@@ -95,7 +95,7 @@ fn the_curve_gets_flatter_and_stays_whole() {
 }
 
 /// The published code. Past the plateau all of the time since goes, whatever the ACK: 2896 bytes are more than a root
-/// of 8. Below it the level is computed with the time that was just set to nought: (0 − 1024)³·410 >> 40 in 64 bits is
+/// of 8. Below it the level is computed with the time that was just set to zero: (0 − 1024)³·410 >> 40 in 64 bits is
 /// 2^24 − 1 (0.4 rounded), and 100 − (2^24 − 1 − 13) is below zero: the plateau is at 2^32 − 16777102, with 12.97 of
 /// height, rounded down, before. From then on a segment for every two.
 #[test]

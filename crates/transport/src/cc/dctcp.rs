@@ -149,7 +149,7 @@ mod tests {
         (dctcp, tcb)
     }
 
-    /// One window: so many delivered, so many marked.
+    /// One window, with `delivered` segments, `marked` of them marked.
     fn window(dctcp: &mut Dctcp, tcb: &mut Tcb, delivered: u32, marked: u32) -> u32 {
         tcb.view.una = tcb.view.nxt;
         tcb.view.nxt += delivered;

@@ -19,7 +19,7 @@ const DELAY_MIN_US: u32 = 4_000;
 const DELAY_MAX_US: u32 = 16_000;
 /// ACKs further apart than this end a train, microseconds (`hystart_ack_delta`).
 const TRAIN_GAP_US: u32 = 2_000;
-/// Largest segmentation burst, bytes (`GSO_MAX_SIZE`), of which the train threshold allows for a few.
+/// Largest segmentation burst, bytes (`GSO_MAX_SIZE`); the train threshold allows for a few of them.
 const GSO_MAX_BYTES: u64 = 65_536;
 
 /// Why slow start was left.
@@ -35,7 +35,7 @@ pub enum Exit {
 #[derive(Clone, Debug)]
 pub struct HyStart {
     variant: HyStartVariant,
-    /// Whether rounds are told apart at each sample (from 5.16) or when the window grows.
+    /// Whether a new round is detected at each sample (from 5.16) or when the window grows.
     rounds_by_sample: bool,
     round_start: Time,
     last_ack: Time,
@@ -289,7 +289,7 @@ mod tests {
         }
     }
 
-    /// Below 16 segments slow start goes on; rounds are still told apart where they are by samples.
+    /// Below 16 segments slow start goes on; a new round is still detected where samples do that.
     #[test]
     fn small_windows_are_left_alone() {
         let (mut h, mut tcb) = begin(&LINUX_7_3);
@@ -301,7 +301,7 @@ mod tests {
         assert_ne!(h.round_start, began);
     }
 
-    /// Who tells rounds apart: every sample (recent), or the window's growth alone, so that a flow which does not
+    /// New rounds are detected at every sample (recent), or at the window's growth alone, so that a flow which does not
     /// use its window stays in one round and looks like one long train (Linux commit 4e1fddc98d25).
     #[test]
     fn rounds_by_growth_or_by_sample() {

@@ -13,7 +13,6 @@ pub struct Info {
     pub source: &'static str,
     /// The numbers it reports at each step: name, unit, meaning.
     pub gauges: &'static [(&'static str, &'static str, &'static str)],
-    /// What may stand behind its name; each value is given to
-    /// [`CongestionControl::set`](super::CongestionControl::set).
+    /// The options behind its name; each value goes to [`CongestionControl::set`](super::CongestionControl::set).
     pub options: &'static [ControlOption],
 }

@@ -81,7 +81,7 @@ impl Delays {
         self.minutes.iter().copied().min().filter(|&us| us != u32::MAX)
     }
 
-    /// What the current round trip is above the lowest; nothing before the first.
+    /// The excess of the current round trip over the lowest; nothing before the first.
     fn queue(&self) -> u32 {
         let current = self.last.iter().copied().min().filter(|&us| us != u32::MAX);
         current.unwrap_or(0).saturating_sub(self.base().unwrap_or(0))
@@ -111,7 +111,7 @@ enum Phase {
 pub struct LedbatPlusPlus {
     delays: Delays,
     phase: Phase,
-    /// What the window has beyond whole segments, in parts of [`ONE`].
+    /// The part of the window beyond whole segments, in parts of [`ONE`].
     fraction: u64,
     /// The round trip ends when this is acknowledged.
     round_end: Seq,
@@ -347,7 +347,8 @@ mod tests {
         assert!((1..=u64::from(LEAST_GAIN)).all(|divisor| ONE.is_multiple_of(divisor)));
     }
 
-    /// §4.1: at 60 ms a half for each acknowledged: 10, 15, 22.5, 33.5 (22 acknowledged: what is half does not leave).
+    /// §4.1: at 60 ms a half for each acknowledged: 10, 15, 22.5, 33.5 (22 acknowledged: half a segment does not
+    /// leave).
     #[test]
     fn slow_start_by_the_gain() {
         let (mut ledbat, mut tcb) = established(10, 60, 60);

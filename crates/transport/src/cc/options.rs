@@ -1,5 +1,5 @@
-//! What may stand behind a control's name: `bbr3 drain_gain 0.35 probe_rtt_interval 10s`. An open question of a working group
-//! is then a word of an experiment, and not another control.
+//! The options behind a control's name: `bbr3 drain_gain 0.35 probe_rtt_interval 10s`. They make an open question of a
+//! working group a word of an experiment, rather than another control.
 //!
 //! Invariants: an option is read once, into a value within the bounds of its table; a control without words is the control of
 //! its text; numbers are read as decimal digits, so that no float comes near a sender.
@@ -143,10 +143,10 @@ fn words(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
     })
 }
 
-/// Reads what stands behind the name, the first word of `text`, each option at most once.
+/// Reads the options behind the name, which is the first word of `text`; each option at most once.
 ///
 /// # Errors
-/// An option that the control does not have, that is given twice, or whose value is none or out of bounds.
+/// The control does not have the option, the option occurs twice, or its value is missing or out of bounds.
 pub(super) fn read(
     text: &str,
     options: &'static [ControlOption],

@@ -75,7 +75,7 @@ impl Registry {
         self.infos().map(|info| info.name)
     }
 
-    /// What the control is that these words name: the first is its name, what stands behind it is not looked at.
+    /// The description of the control that these words name. Only the first word counts; options behind it are ignored.
     ///
     /// # Errors
     /// There is none.
@@ -171,7 +171,7 @@ pub struct UnknownControl {
     pub name: String,
     /// What was probably meant.
     pub nearest: Option<&'static str>,
-    /// What there is.
+    /// The names of all controls.
     pub known: Vec<&'static str>,
 }
 
@@ -193,7 +193,7 @@ impl std::error::Error for UnknownControl {}
 pub enum WrongWords {
     /// There is no control of that name.
     Unknown(UnknownControl),
-    /// What stands behind the name is wrong.
+    /// An option behind the name is wrong.
     Option(OptionError),
 }
 

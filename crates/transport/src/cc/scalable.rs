@@ -1,7 +1,7 @@
 //! Scalable TCP (Kelly, Computer Communication Review 33:2, 2003) as Linux has it (`net/ipv4/tcp_scalable.c`): one segment
 //! more for each hundred acknowledged, an eighth less on congestion, so that the time to come back does not depend on the
-//! window. Below a window of a hundred it grows as Reno does. It is unfair to Reno, and to itself at unequal RTTs: what it is
-//! here for is to be compared with.
+//! window. Below a window of a hundred it grows as Reno does. It is unfair to Reno, and to itself at unequal RTTs: it
+//! is here for comparison.
 
 use super::{CongestionControl, Info, MIN_CWND};
 use crate::cc::{Control, View};
@@ -69,7 +69,7 @@ mod tests {
         }
     }
 
-    /// The paper's b = 0.125, in whole segments: what an eighth has over is not taken.
+    /// The paper's b = 0.125, in whole segments: the fraction of an eighth is not taken.
     #[test]
     fn an_eighth_less_but_not_below_two() {
         for (cwnd, ssthresh) in [(1000, 875), (100, 88), (7, 7), (1, 2)] {

@@ -34,7 +34,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// What a segment of window counts for, bytes.
+    /// The value of a segment of window, bytes.
     pub(super) fn unit(self, view: &View) -> i64 {
         i64::from(match self.senders {
             SceSenders::Published => UNMEASURED_MSS,
@@ -105,7 +105,7 @@ impl<R: Response> Linear<R> {
         control.ssthresh.max(self.loss_cwnd / 2).max(MIN_CWND)
     }
 
-    /// What has been counted becomes segments of window.
+    /// Turns the counts into segments of window.
     fn apply(&mut self, control: &mut Control, window: i64) {
         while self.count <= -window {
             self.count += window;
@@ -199,8 +199,8 @@ impl<R: Response> CongestionControl for Linear<R> {
     }
 }
 
-/// Half a window, as a threshold. Of a window of one it is nought in the kernel, which would then wait for its window
-/// probe; here, where there is none, it is one.
+/// Half a window, as a threshold. Half of a window of one is zero in the kernel, which then waits for its window probe;
+/// here, without that probe, it is one.
 pub(super) fn half(cwnd: u32) -> u32 {
     (cwnd / 2).max(1)
 }
@@ -288,8 +288,8 @@ pub(super) mod tests {
         assert_eq!((c.count, c.recent), (2 * 1448, 0));
     }
 
-    /// In slow start SCE shrinks the window a little and does not end it; CE does. At 100: 100 − 25 = 75, and what was
-    /// halved is the threshold. With SCE in the last window: 100 − 12 = 88.
+    /// In slow start SCE shrinks the window a little and does not end it; CE does. At 100: 100 − 25 = 75, and the
+    /// threshold is half the window. With SCE in the last window: 100 − 12 = 88.
     #[test]
     fn slow_start_ends_with_ce_alone() {
         for (sce, cwnd) in [(false, 75), (true, 88)] {

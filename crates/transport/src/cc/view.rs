@@ -36,8 +36,8 @@ pub struct View {
     pub delivered_ce: u32,
     /// Segments taken for lost so far.
     pub lost: u32,
-    /// Payload of a full new segment, bytes. What a control asks for by [`Control::mss`](super::Control::mss) shows
-    /// here once the ACK's work is done.
+    /// Payload of a full new segment, bytes. A size that a control sets in [`Control::mss`](super::Control::mss) shows
+    /// here after the ACK is processed.
     pub mss: u32,
     /// Bytes of IP and TCP headers before it, all options included.
     pub headers: u32,
@@ -61,7 +61,7 @@ pub struct View {
     pub rtt: Rtt,
     /// Highest rate of payload that the socket may be paced at, bytes per second (`SO_MAX_PACING_RATE`).
     pub max_pacing_rate: Option<u64>,
-    /// A TSO burst is what the pacing rate gives in a 2^nth of a second (`sk_pacing_shift`).
+    /// A TSO burst has the bytes of a 2^nth of a second at the pacing rate (`sk_pacing_shift`).
     pub pacing_shift: u32,
     /// Ticks per second of the host's coarse clock.
     pub hz: u32,

@@ -1,7 +1,7 @@
 //! A control with another slow start than its own.
 //!
-//! Invariant: below the threshold the window grows by the slow start alone, above it by the control alone. What the
-//! control does on loss, marks, timeouts and above the threshold stays its own.
+//! Invariant: below the threshold the window grows by the slow start alone, above it by the control alone. The control
+//! keeps its own reactions to loss, marks and timeouts.
 
 use super::slow_start::Kind;
 use super::{
@@ -259,6 +259,6 @@ mod tests {
             .names()
             .filter(|name| with(Kind::HyStartPlusPlus, name).is_none())
             .collect();
-        assert_eq!(refused, ["prague", "bbr", "bbr3", "bbr3-google", "bbr3-google-ecn"]);
+        assert_eq!(refused, ["prague", "bbr", "bbr3", "bbr3-google", "bbr3-google-ecn", "c4"]);
     }
 }

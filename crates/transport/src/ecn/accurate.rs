@@ -1,5 +1,5 @@
-//! Accurate ECN's counter: three bits that hold the number of marked packets, modulo eight, and what a sender takes
-//! a difference for when an ACK stands for so many packets that the counter may have wrapped.
+//! Accurate ECN's counter: three bits that hold the number of marked packets, modulo eight, and how a sender interprets
+//! a difference when an ACK covers enough packets for the counter to have wrapped.
 //!
 //! RFC 9768 §3.2.2 and Appendix A.2.1; `tcp_accecn_process` of the L4S kernels (docs/sources/prague.md#accurate-ecn).
 
@@ -44,10 +44,11 @@ impl Decoder {
         Self { average: 0, takes_least }
     }
 
-    /// Newly marked packets told by an ACK for `delivered` packets.
+    /// Newly marked packets that an ACK for `delivered` packets reports.
     ///
-    /// Up to seven the least number it is; above, the counter may have wrapped, and the safe choice is the largest
-    /// number that fits. Unless ACKs are thinned all the time: then the safe choice would be wrong all the time.
+    /// Up to seven packets that is the least number; above, the counter may have wrapped, and the safe choice is the
+    /// largest number that fits. Unless ACKs are thinned all the time: then the safe choice would be wrong all the
+    /// time.
     #[inline]
     pub fn newly_marked(&mut self, field: u8, counted: u32, delivered: u32) -> u32 {
         if delivered > 0 {

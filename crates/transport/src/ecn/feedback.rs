@@ -3,7 +3,7 @@
 use super::accurate::Decoder;
 use super::{Agreed, Flags};
 
-/// What the sender has read, and what it owes the peer.
+/// The marks that the sender has read, and its debt to the peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EcnFeedback {
     decoder: Decoder,
@@ -23,7 +23,7 @@ pub(crate) struct AckInfo {
 }
 
 impl EcnFeedback {
-    /// Of a stack whose decoder takes the least number always, or only where that is safe.
+    /// For a decoder that takes the least number always, or only where that is safe.
     pub(crate) fn new(takes_least: bool) -> Self {
         Self { decoder: Decoder::new(takes_least), cwr_pending: false }
     }

@@ -6,7 +6,7 @@ use sojourn_units::Ecn;
 /// The three ECN bits of a TCP header; as a number, the ACE field: AE is its highest bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Flags {
-    /// Accurate ECN; once the nonce sum, and beside RFC 3168 ESCE, the echo of SCE (draft-grimes-tcpm-tcpsce).
+    /// Accurate ECN; once the nonce sum, and with RFC 3168 ESCE, the echo of SCE (draft-grimes-tcpm-tcpsce).
     pub ae: bool,
     /// Congestion window reduced.
     pub cwr: bool,
@@ -34,9 +34,9 @@ impl Flags {
     }
 }
 
-/// The flags of a SYN that repeats so many unanswered ones. RFC 3168 §6.1.1.1: one that repeats another does not ask, in
-/// case a middlebox minds. RFC 9768 §3.1.4.1: the first that does so asks for AccECN once more, if `accecn_twice`, which
-/// the kernels before that RFC do not know.
+/// The flags of a SYN that repeats `repeats` unanswered ones. RFC 3168 §6.1.1.1: a repeated SYN does not ask for ECN,
+/// in case a middlebox minds. RFC 9768 §3.1.4.1: the first repeated one asks for AccECN once more, if `accecn_twice`,
+/// which the kernels before that RFC do not know.
 pub const fn ask(request: Request, repeats: u32, accecn_twice: bool) -> Flags {
     Flags::from_ace(match (request, repeats) {
         (Request::AccEcn, 0) => 0b111,

@@ -1,17 +1,18 @@
-//! ECN feedback: what the two ends agree on, how the receiver tells of marks, and how the sender reads it.
+//! ECN feedback: the agreement of the two ends, the receiver's reports of marks, and how the sender reads them.
 //!
 //! Three ways: none; RFC 3168, one bit that says "something was marked" until the sender answers with CWR; and
-//! Accurate ECN (RFC 9768), whose three header bits count marked packets. Which one is agreed by the flags of SYN
-//! and SYN/ACK alone, so a middlebox that clears flags has the effect that it has on a real wire.
+//! Accurate ECN (RFC 9768), which counts marked packets in three header bits. The flags of SYN and SYN/ACK alone decide
+//! which one holds, so a middlebox that clears flags has the effect that it has on a real wire.
 //!
-//! Beside RFC 3168, and without being agreed on, the SCE project's receivers echo ECT(1), which says "some congestion
+//! With RFC 3168, and without negotiation, the SCE project's receivers echo ECT(1), which says "some congestion
 //! experienced", in the bit that was the nonce sum's: ESCE (draft-grimes-tcpm-tcpsce §4; chromi/sce
-//! `net/ipv4/tcp_input.c` at 016a60ca). Each ACK says it at most once; ACKs are split where the codepoint turns, so that
-//! what is acknowledged with ESCE is what arrived as ECT(1), but for packets that were lost or came twice. Where AccECN
-//! was agreed the bit is the counter's, and SCE is not told.
+//! `net/ipv4/tcp_input.c` at 016a60ca). Each ACK says it at most once; ACKs are split where the codepoint turns, so
+//! that ACKs with ESCE cover exactly the packets that arrived as ECT(1), but for packets that were lost or came twice.
+//! With AccECN the bit belongs to the counter, and SCE is not echoed.
 //!
-//! AccECN's option is modelled by the room that it takes ([`option`]); what its counters would tell a sender beyond the
-//! three bits is left out, as are the tests for mangled bits. As data flows one way only, marks on pure ACKs are not counted.
+//! AccECN's option is modelled by the room that it takes ([`option`]); its counters, which would give a sender more
+//! than the three bits do, are left out, as are the tests for mangled bits. As data flows one way only, marks on pure
+//! ACKs are not counted.
 
 pub mod accurate;
 mod echo;
@@ -40,7 +41,7 @@ pub enum Request {
     AccEcn,
 }
 
-/// What the two ends have agreed on.
+/// The agreement of the two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Agreed {
     /// No ECN: every packet is Not-ECT.

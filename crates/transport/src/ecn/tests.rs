@@ -88,7 +88,7 @@ fn which_packets_are_capable() {
     assert_eq!(l4s.syn(Request::Off), NotEct);
 }
 
-/// The field begins at five, and wraps from seven to nought: 5, 6, 7, 0, 1.
+/// The field begins at five, and wraps from seven to zero: 5, 6, 7, 0, 1.
 #[test]
 fn the_field_wraps() {
     assert_eq!([0, 1, 2, 3, 4, 8].map(field), [5, 6, 7, 0, 1, 5]);
@@ -158,8 +158,8 @@ fn the_exact_echo_turns_with_the_mark() {
     assert_eq!(turn(Ect0), (now(1), false));
 }
 
-/// SCE's receiver, packet by packet with an ACK waiting before each: what the ACK for what came before says, and the
-/// one that leaves next. ESCE is said once; CE and Not-ECT leave it as it is; ECE goes its own way.
+/// SCE's receiver, packet by packet with an ACK waiting before each: the flags of the ACK for earlier packets, and of
+/// the ACK that leaves next. ESCE is sent once; CE and Not-ECT leave it as it is; ECE goes its own way.
 #[test]
 fn the_echo_of_sce_turns_with_the_codepoint() {
     let mut echo = Echo::new(true, true, false);
@@ -170,14 +170,14 @@ fn the_echo_of_sce_turns_with_the_codepoint() {
     assert_eq!(echo.turn(Ect1, true), split(0b000));
     assert_eq!(echo.turn(Ect1, true), None);
     assert_eq!((echo.flags().ace(), echo.flags().ace()), (0b100, 0b000), "once");
-    // After an ACK that told it, the turn back has nothing to tell; before one, it has.
+    // After an ACK with ESCE, the turn back has nothing to report; before one, it has.
     assert_eq!(echo.turn(Ect0, true), split(0b000));
     echo.turn(Ect1, false);
     assert_eq!(echo.turn(Ect0, true), split(0b100));
     assert_eq!(echo.flags().ace(), 0b000);
     // Without an ACK waiting there is nothing to split.
     assert_eq!((echo.turn(Ect1, false), echo.flags().ace()), (None, 0b100));
-    // CE is RFC 3168's, and ESCE stays beside it.
+    // CE is RFC 3168's, and ESCE stays set with it.
     assert_eq!(echo.turn(Ect1, false), None);
     assert_eq!((echo.turn(Ce, true), echo.take(Ce)), (None, AckUrgency::Quicken(2)));
     assert_eq!(echo.turn(NotEct, true), None);
@@ -217,7 +217,8 @@ fn the_accurate_echo_counts() {
 }
 
 proptest! {
-    /// What is read is what was counted, as long as no ACK stands for more than seven packets or more marks than that.
+    /// The decoder reads the receiver's count, as long as no ACK covers more than seven packets or more marks than
+    /// that.
     #[test]
     fn small_acks_are_read_exactly(acks in proptest::collection::vec((1_u32..8, 0_u32..8), 1..300)) {
         let (mut d, mut received, mut known) = (Decoder::default(), 0_u32, 0_u32);

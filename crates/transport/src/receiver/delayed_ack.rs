@@ -18,7 +18,7 @@ pub(super) struct DelayedAck {
     quick: u32,
     /// Round trip of the handshake; zero if that was not measured. A receiver that only receives has no other.
     rtt: Span,
-    /// The receiver's own timeout. A pause longer than this means that the sender has begun anew.
+    /// The receiver's own timeout. A pause longer than this means that the sender has started over.
     rto: Span,
     now: bool,
     ato: Span,
@@ -78,7 +78,7 @@ impl DelayedAck {
         self.now = true;
     }
 
-    /// The window has grown: the sender is told soon. An even number of quick ACKs becomes one more, as the kernel
+    /// The window has grown: the sender hears of it soon. An even number of quick ACKs becomes one more, as the kernel
     /// sets the lowest bit (`tcp_grow_window`).
     #[inline]
     pub(super) fn quicken_once(&mut self) {

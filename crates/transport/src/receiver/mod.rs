@@ -4,8 +4,8 @@
 //! The application reads at once. Every segment is acknowledged on its own or with the next one: the host
 //! merges nothing (GRO off, as in the published testbeds).
 //!
-//! Where Linux and RFC 2018 differ: a block that the kernel has forgotten (it keeps four) begins anew with the next
-//! segment beside it; here it is reported whole, as the RFC asks.
+//! Where Linux and RFC 2018 differ: the kernel keeps four blocks; one that it has forgotten starts over with the next
+//! adjacent segment. Here it is reported whole, as the RFC asks.
 
 mod delayed_ack;
 mod reassembly;
@@ -375,7 +375,7 @@ impl Receiver {
 
     /// Puts a range at the head of those to report.
     fn report(&mut self, range: Block) {
-        // Mostly a hole is being waited for: the block reported last has grown by the segment that came. What could be
+        // Mostly a hole is being waited for: the block reported last has grown by the segment that came. Any block
         // inside it now was inside it before.
         let latest = &mut self.recent[0];
         if self.recent_len > 0
@@ -410,7 +410,7 @@ impl Receiver {
         self.recent_len = n;
     }
 
-    /// Before a packet is taken whose mark differs from the last one's, what came before is acknowledged.
+    /// Before a packet with another mark than the last one's is taken, the earlier ones are acknowledged.
     #[inline]
     fn turn(&mut self, now: Time, ecn: Ecn) {
         let Some(Turn { before, then }) = self.echo.turn(ecn, self.delayed.is_waiting()) else {

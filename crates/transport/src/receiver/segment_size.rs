@@ -24,7 +24,7 @@ pub(super) struct SegmentSize {
 }
 
 impl SegmentSize {
-    /// Of a connection whose segments are no larger than this.
+    /// For a connection with segments no larger than this.
     pub(super) fn new(mss: u32, acks_push: bool) -> Self {
         Self { size: DEFAULT.min(mss), acks_push, last_smaller: 0 }
     }
@@ -35,7 +35,7 @@ impl SegmentSize {
         self.size
     }
 
-    /// Whether a segment is one by which the kernel learns the size anew, and with it how much memory a payload takes.
+    /// Whether the kernel learns the size again from this segment, and with it how much memory a payload takes.
     #[inline]
     pub(super) fn is_news(&self, data: &Data) -> bool {
         u32::from(data.len) > self.size
@@ -81,8 +81,8 @@ mod tests {
         }
     }
 
-    /// 1448 at once, and ends what was written if it says PSH; a smaller one ends what was written; two alike are the size, but with PSH only from 524 bytes on
-    /// (556 with their header); what is below 76 never is; a larger one is the size at once.
+    /// 1448 at once, and ends the write if it has PSH; a smaller one ends the write; two alike are the size, but with
+    /// PSH only from 524 bytes on (556 with their header); sizes below 76 never are; a larger one is the size at once.
     #[test]
     fn sizes_by_hand() {
         let mut size = SegmentSize::new(1448, true);

@@ -82,7 +82,7 @@ impl Script {
         self.receiver.on_data(micros(us), data, ecn).map_or(String::new(), |a| line(&a))
     }
 
-    /// Time passes to `us`: what is sent then, with the time.
+    /// Time passes to `us`: returns the ACKs sent meanwhile, with their times.
     fn until(&mut self, us: u64) -> String {
         let mut lines = Vec::new();
         while self.receiver.next_timer() <= micros(us) {
@@ -303,7 +303,7 @@ fn marks_without_agreement_are_not_echoed() {
     assert_eq!(t.take(31_000, &data(17, 21), Ecn::Ce), "18");
 }
 
-/// A repeated SYN asks without ECN; what the first has agreed stands.
+/// A repeated SYN asks without ECN; the agreement with the first stands.
 #[test]
 fn a_repeated_syn_changes_nothing() {
     let mut r = Receiver::new(MSS, WindowPolicy::Autotuned, &LINUX_7_3, 0);
@@ -330,9 +330,9 @@ fn the_echo_is_of_the_oldest_segment_not_acknowledged() {
     assert_eq!((ack.ack, ack.tsecr), (20, 80));
 }
 
-/// What lies wholly below the last acknowledgement is refused before its timestamp is looked at (RFC 7323 §5.3, R2 and R3;
-/// `tcp_sequence` before `tcp_replace_ts_recent`): a sender whose ACK was lost reads the whole time since the copy that
-/// arrived first as its round trip. The segment that the acknowledgement ends with touches it, and is within.
+/// A segment wholly below the last acknowledgement is refused before its timestamp is looked at (RFC 7323 §5.3, R2 and
+/// R3; `tcp_sequence` before `tcp_replace_ts_recent`): a sender that lost an ACK reads the whole time since the copy
+/// that arrived first as its round trip. The segment that the acknowledgement ends with touches it, and is within.
 #[test]
 fn the_echo_is_never_of_a_copy_below_the_acknowledgement() {
     let mut t = Script::settled(&LINUX_7_3, false);
@@ -361,7 +361,7 @@ fn the_short_end_of_a_stream() {
 
 /// Dynamic right-sizing by hand (5.x): 101 segments are read in a round trip where 10 were expected. Twice that and
 /// 16 more are 218; as reading grew by 9.1 times what it was, 218·(1 + 2·9.1) ≈ 4185 are to fit, each with 2944 bytes
-/// of memory: 12.3 MB, above the largest buffer of 6 MB, whose half is offered.
+/// of memory: 12.3 MB, above the largest buffer of 6 MB, and half of that is offered.
 #[test]
 fn the_window_follows_what_is_read_in_a_round_trip() {
     let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_5_10, false);
@@ -384,8 +384,8 @@ fn the_window_follows_what_is_read_in_a_round_trip() {
 }
 
 /// The same in 7.3: 20 segments are read in a round trip where 10 were expected, which is 40 and, as that has doubled, 80 more:
-/// 120 · 1448 · 256/160 = 278016 bytes of memory. Then 30 in the next: 60 and 60 · 2 · 10/20 = 60 more, as much. What comes out
-/// of order is added to twice what was read last: 60 and 90 ahead, 347520.
+/// 120 · 1448 · 256/160 = 278016 bytes of memory. Then 30 in the next: 60 and 60 · 2 · 10/20 = 60 more, as much. Data
+/// out of order is added to twice what was read last: 60 and 90 ahead, 347520.
 #[test]
 fn the_window_follows_more_closely_in_7_3() {
     let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_7_3, false);
@@ -441,7 +441,7 @@ fn segments_of_a_group_after_a_lone_one_stop_at_half() {
     assert_eq!(most(false, false), 3_981_312);
 }
 
-/// What is offered is never taken back, whatever waits out of order.
+/// An offer is never taken back, whatever waits out of order.
 #[test]
 fn an_offer_is_kept() {
     let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_7_3, false);
@@ -457,7 +457,7 @@ fn an_offer_is_kept() {
 }
 
 /// Linux 7.3 puts AccECN's option on the SYN/ACK (20 bytes of options become 32) and on every ACK: 64 bytes instead of 52,
-/// and beside one SACK block 76. Beside two there is no room for ECT(0)'s counter, nor then for the option: 72.
+/// and with one SACK block 76. With two there is no room for ECT(0)'s counter, nor then for the option: 72.
 #[test]
 fn accecn_takes_room_on_acks() {
     for (stack, lengths) in [
@@ -478,8 +478,8 @@ fn accecn_takes_room_on_acks() {
     }
 }
 
-/// What has come since the last option decides what the next one has to have: with three blocks to tell of, ECT(1) and CE take
-/// the place of the third, ECT(0) has none; and where nothing is new the option is in SACK's padding.
+/// The arrivals since the last option decide which fields the next one needs: with three blocks to tell of, ECT(1) and
+/// CE take the place of the third, ECT(0) has none; and where nothing is new the option is in SACK's padding.
 #[test]
 fn accecn_takes_a_sack_block() {
     for (ecn, blocks, length) in [(Ecn::Ect1, 2, 80), (Ecn::Ce, 2, 80), (Ecn::Ect0, 3, 80)] {

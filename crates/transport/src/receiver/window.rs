@@ -1,5 +1,5 @@
-//! The receive window: what the kernel offers of its buffer (`tcp_select_window`), how the offer grows with
-//! what arrives (`tcp_grow_window`), and how the buffer grows with what the application reads in a round trip
+//! The receive window: the part of its buffer that the kernel offers (`tcp_select_window`), how the offer grows with
+//! arrivals (`tcp_grow_window`), and how the buffer grows with the application's reads in a round trip
 //! (`tcp_rcv_space_adjust`, dynamic right-sizing).
 
 use crate::segment::Data;
@@ -130,8 +130,8 @@ impl Window {
         }
     }
 
-    /// A segment is larger than all before: its memory decides from now on what share of the buffer is offered
-    /// (`tcp_measure_rcv_mss`). What was earned so far stays.
+    /// A segment is larger than all before: its memory decides from now on which share of the buffer is offered
+    /// (`tcp_measure_rcv_mss`). The offer earned so far stays.
     pub(super) fn weigh(&mut self, data: &Data) {
         if self.is_measured {
             self.share = u32::from(data.len) * 256 / true_size(data);
@@ -194,8 +194,8 @@ impl Window {
         };
     }
 
-    /// The application has read `bytes`, while what waits out of order ends so many segments ahead: once a round trip, let
-    /// the buffer hold twice what was read in it, and more while that grows.
+    /// The application has read `bytes`, while the out-of-order data ends `ahead` segments ahead: once a round trip,
+    /// let the buffer hold twice the amount read in it, and more while that grows.
     #[inline]
     pub(super) fn on_read(&mut self, now: Time, bytes: u32, ahead: u32) {
         self.read += u64::from(bytes);
@@ -216,8 +216,8 @@ impl Window {
         self.started = now;
     }
 
-    // A path without a rate delivers gigabytes in a round trip. What is above the most that a buffer may have makes no
-    // difference, so sums and products stay at the top.
+    // A path without a rate delivers gigabytes in a round trip. Amounts above the largest buffer make no difference, so
+    // sums and products saturate.
 
     fn hold_generously(&mut self, copied: u32) {
         let space = u64::from(self.read_space);
@@ -243,7 +243,8 @@ impl Window {
         self.enlarge(window.saturating_mul(256) / u64::from(self.share));
     }
 
-    /// A segment has come out of order, and what waits so ends so many segments ahead: that has room, too (7.3).
+    /// A segment has come out of order, and the out-of-order data ends `ahead` segments ahead: that has room, too
+    /// (7.3).
     #[inline]
     pub(super) fn on_disorder(&mut self, ahead: u32) {
         if self.fixed.is_none() && self.tuning == ReceiveTuning::Exact {
@@ -259,7 +260,7 @@ impl Window {
         }
     }
 
-    /// Memory after whose share a segment's payload fits.
+    /// The memory that a segment needs, so that its payload fits the offered share.
     fn memory_per_segment(&self) -> u32 {
         let mut memory = TRUE_SIZE;
         while from_space(memory, self.share) < self.mss {

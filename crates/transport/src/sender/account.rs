@@ -1,12 +1,12 @@
-//! A socket's account of what is on its way through its own host, which its small queue goes by ([`super::small_queue`]).
+//! A socket's account of its packets inside its own host; the small queue uses it ([`super::small_queue`]).
 
 use crate::segment::Seq;
 use sojourn_units::Time;
 
-/// The device of the sender's own host, where that is what packets wait for.
+/// The device of the sender's own host, where packets wait for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostNic {
-    /// What may wait in it is the pacing rate's share of a 2^nth of a second (`sk_pacing_shift`).
+    /// It may hold a 2^nth of a second at the pacing rate (`sk_pacing_shift`).
     pub pacing_shift: u32,
 }
 
@@ -19,11 +19,11 @@ impl HostNic {
     pub const WIFI: Self = Self { pacing_shift: 7 };
 }
 
-/// What a packet costs beside its payload: head of 704 bytes, `sk_buff` of 256, `skb_shared_info` of 320
+/// What a packet costs on top of its payload: head of 704 bytes, `sk_buff` of 256, `skb_shared_info` of 320
 /// (`MAX_TCP_HEADER` of 272 or more, to which the allocator gives 1024). Cut into segments, each has one.
 pub(super) const OVERHEAD: u64 = 1280;
 
-/// A socket's account of what is on its way through its host.
+/// A socket's account of its packets inside its host.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SmallQueue {
     /// Bytes on it (`sk_wmem_alloc`, less the one that an idle socket has).
@@ -45,7 +45,7 @@ pub(super) enum Kind {
     Unwoken(Unwoken),
 }
 
-/// What an attempt to send has put on its way.
+/// The packets that an attempt to send has put on their way.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Unwoken {
     /// When.
@@ -71,7 +71,7 @@ impl SmallQueue {
         matches!(self.kind, Kind::Unwoken(_))
     }
 
-    /// The application begins or ends to send: what was on the account has passed through the host.
+    /// The application begins or ends to send: the packets on the account have passed through the host.
     pub(super) fn set_in_process(&mut self, in_process: bool) {
         if let Kind::Unwoken(unwoken) = &mut self.kind {
             unwoken.in_process = in_process;

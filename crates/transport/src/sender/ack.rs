@@ -191,7 +191,7 @@ impl Sender {
             self.cc.in_ack_event(&self.tcb.view, &mut self.tcb.control, event);
             return;
         }
-        // Marks are counted with the segments that they are of; what is SACKed is counted already (from 5.9 on also
+        // Marks are counted with their segments; SACKed segments are counted already (from 5.9 on also
         // its marks, which makes no difference in the published beds).
         let marked = core::mem::replace(&mut self.tcb.view.delivered_ce, counted_ce);
         self.tcb.view.delivered = before.wrapping_add(sacked);

@@ -1,5 +1,5 @@
-//! The application's side of a sender that does not have all its data from the beginning: what it writes, when it is
-//! what limits the flow, and the connection that its peer opened.
+//! The application's side of a sender that does not have all its data from the beginning: its writes, when it limits
+//! the flow, and a connection that its peer opened.
 
 use super::Sender;
 use super::output::Push;
@@ -12,8 +12,8 @@ use sojourn_units::Time;
 const ENDLESS: Seq = 1 << 29;
 
 impl Sender {
-    /// A sender that has only what the application writes ([`Sender::supply`]); what its settings say of bytes does not
-    /// count.
+    /// A sender that has only the data that the application writes ([`Sender::supply`]); the settings' number of bytes
+    /// does not count.
     #[must_use]
     pub fn without_data(mut self) -> Self {
         self.data.end = 0;
@@ -22,8 +22,8 @@ impl Sender {
         self
     }
 
-    /// The application writes so many bytes, which leave as soon as windows and pacing allow. What fills no segment
-    /// leaves as a shorter one (Nagle's algorithm off); what waits is joined by what is written next.
+    /// The application writes `bytes` bytes, which leave as soon as windows and pacing allow. A rest smaller than a
+    /// segment leaves as a shorter segment (Nagle's algorithm off); later writes join waiting data.
     pub fn supply(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
         if bytes == 0 {
             return;
@@ -59,8 +59,8 @@ impl Sender {
         bytes
     }
 
-    /// The peer has opened the connection and now ended the handshake, `rtt_us` after its SYN was answered (none if
-    /// the answer was repeated). `window` is what it offers, `peer_clock` its timestamp.
+    /// The peer has opened the connection and now ended the handshake, `rtt_us` after its SYN was answered (none if the
+    /// answer was repeated). `window` is the peer's window, `peer_clock` its timestamp.
     pub fn accepted(
         &mut self,
         now: Time,
@@ -85,8 +85,8 @@ impl Sender {
     }
 
     /// Marks that the application leaves the network idle (`tcp_rate_check_app_limited`, called whenever it writes):
-    /// less than a segment waits, the window has room, and nothing lost waits for repair. What is delivered until all
-    /// that is out now has been says nothing of what the path could carry.
+    /// less than a segment waits, the window has room, and nothing lost waits for repair. Deliveries until all data out
+    /// now is delivered say nothing of the path's capacity.
     pub(super) fn check_app_limited(&mut self) {
         let end = self.ready_end();
         let t = &mut self.tcb;
@@ -151,7 +151,7 @@ impl Sender {
         }
     }
 
-    /// The control has given segments another size (`tcp_sync_mss`): what has not left is cut anew.
+    /// The control has given segments another size (`tcp_sync_mss`): unsent data is cut again.
     #[cold]
     pub(super) fn cut_anew(&mut self) {
         let (mss, counted, bytes) = (self.tcb.control.mss, self.tcb.view.mss, self.unsent_bytes());

@@ -25,7 +25,7 @@ pub(super) struct AppData {
 }
 
 impl AppData {
-    /// So many bytes, or without end, in segments.
+    /// The data of a flow with `bytes` bytes, or without end, in segments.
     pub(super) fn new(
         bytes: Option<u64>,
         mss: u32,

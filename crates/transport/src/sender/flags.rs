@@ -1,12 +1,12 @@
-//! What an ACK turned out to be.
+//! The findings about an ACK.
 
-/// What the ACK turned out to be (`FLAG_*`).
+/// The findings about an ACK (`FLAG_*`).
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Flags {
     pub(super) una_advanced: bool,
-    /// It tells of marks.
+    /// It reports marks.
     pub(super) ece: bool,
-    /// So many packets newly known to be marked.
+    /// Packets newly known to be marked.
     pub(super) ce: u32,
     pub(super) data_sacked: bool,
     pub(super) dsack_tlp: bool,
@@ -17,6 +17,6 @@ pub(super) struct Flags {
     pub(super) is_duplicate: bool,
     /// As that, and nothing SACKed either; a reported duplicate does not matter.
     pub(super) is_pure_duplicate: bool,
-    /// The retransmission timer is to start anew.
+    /// The retransmission timer is to start again.
     pub(super) set_timer: bool,
 }

@@ -2,8 +2,8 @@
 //! further than a round trip of growth from the most that it has had in flight.
 //!
 //! Linux has a rule of its own, which is the same in slow start and stricter beyond (no growth at all); a control asks for
-//! it itself ([`Control::is_cwnd_limited`](crate::cc::Control::is_cwnd_limited)). Here that question is answered by yes, and
-//! what the control makes of it is held to the draft's bound.
+//! it itself ([`Control::is_cwnd_limited`](crate::cc::Control::is_cwnd_limited)). Here the answer is always yes, and
+//! the control's growth is limited to the draft's bound.
 //!
 //! Invariant: it never lowers a window.
 
@@ -29,7 +29,7 @@ impl LimitedIncrease {
         (self.max_flight, self.cwnd) = (cwnd, cwnd);
     }
 
-    /// What is in flight now; to be told whenever something has left, and before an ACK is worked through.
+    /// Notes the amount in flight; to be called after every transmission, and before each ACK is processed.
     #[inline]
     pub(super) fn note(&mut self, tcb: &Tcb) {
         if tcb.control.cwnd < self.cwnd {
@@ -73,7 +73,7 @@ mod tests {
             Self { rule, cc, tcb }
         }
 
-        /// So many segments leave, and an ACK for each two of them comes.
+        /// `segments` segments leave, and an ACK comes for each two of them.
         fn round(&mut self, segments: u32) -> u32 {
             for _ in 0..segments {
                 self.tcb.view.packets_out += 1;
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(played.tcb.control.cwnd, 11);
     }
 
-    /// A reduction forgets what was in flight before; what is in flight now counts. A window above the bound stays.
+    /// A reduction forgets the earlier flight; only the present flight counts. A window above the bound stays.
     #[test]
     fn a_reduction_begins_anew() {
         let mut played = Played::new(40);
@@ -124,7 +124,7 @@ mod tests {
         assert_eq!(played.rule.max_flight, 4);
     }
 
-    /// Beside another slow start it holds, too.
+    /// With another slow start it holds, too.
     #[test]
     fn beside_another_slow_start() {
         let mut played = Played::new(10);

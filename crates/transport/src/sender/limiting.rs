@@ -5,7 +5,7 @@ use super::limits::{Limit, LimitedTimes};
 use sojourn_units::{Span, Time};
 
 impl Sender {
-    /// What has limited the connection until now. `now` is not before the sender was last told of anything.
+    /// The limits of the connection until now. `now` is not before the last call of the sender.
     pub fn limited_times(&self, now: Time) -> LimitedTimes {
         let mut limits = self.limits.clone();
         limits.change(now, Limit::Closed);
@@ -28,14 +28,14 @@ impl Sender {
     pub(super) fn note_limit(&mut self, stopped: Option<Limit>, sent: u32) {
         let limit = match stopped {
             Some(limit) => limit,
-            // One burst was all that was wanted: what stops the sender is as it was.
+            // One burst was all that was wanted: the sender's limit is as before.
             None if self.is_ready() => return,
             None => self.limit_without_data(sent),
         };
         self.limits.set(self.tcb.view.now, limit);
     }
 
-    /// What limits a sender that has sent all that is written.
+    /// The limit of a sender that has sent all written data.
     fn limit_without_data(&self, sent: u32) -> Limit {
         let (view, control) = (&self.tcb.view, &self.tcb.control);
         let asleep = self.data.send_buffer.as_ref().is_some_and(|buffer| buffer.is_asleep());

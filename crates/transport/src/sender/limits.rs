@@ -2,8 +2,8 @@
 //! `tcp_chrono_stop` in `net/ipv4/tcp_output.c`; `tcpi_busy_time`, `tcpi_rwnd_limited`, `tcpi_sndbuf_limited` of
 //! `TCP_INFO`) and what they leave out.
 //!
-//! At each moment one [`Limit`] holds. It is what stopped the last attempt to send, in the order in which
-//! `tcp_write_xmit` asks: pacing, congestion window, receive window, the host's small queue. As in the kernel:
+//! At each moment one [`Limit`] holds, the one that stopped the last attempt to send. `tcp_write_xmit` tests them in
+//! this order: pacing, congestion window, receive window, the host's small queue. As in the kernel:
 //!
 //! - Busy is the time from when data are written until all of it is acknowledged; the limited times are parts of it.
 //! - The receive window limits from an attempt that it stops until the next one that it does not.

@@ -167,7 +167,7 @@ pub struct Sender {
     tsq: Option<SmallQueue>,
     /// The bound on growth, where it is the draft's and not Linux's.
     limited_increase: Option<LimitedIncrease>,
-    /// What the control has said of itself when the connection began.
+    /// The control's own statements when the connection began.
     has_cong_control: bool,
     cc: AnyCongestionControl,
     handshake: HandshakeState,
@@ -291,7 +291,7 @@ impl Sender {
         self.clock_ms().wrapping_sub(tsecr).max(1).saturating_mul(1_000)
     }
 
-    /// The peer's window is counted from what is acknowledged: what is out takes its bytes of it.
+    /// The peer's window counts from the acknowledged data on: data in flight takes its bytes of it.
     fn take_window(&mut self, window: u32) {
         self.peer.window = window;
         if let Some(buffer) = &mut self.data.send_buffer {

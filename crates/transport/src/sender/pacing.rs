@@ -33,7 +33,7 @@ impl Pacing {
             return;
         }
         let nanos = u64::from(bytes) * 1_000_000_000 / rate;
-        // What leaves later than it might have shortens the next gap, by half at most.
+        // A late departure shortens the next gap, by half at most.
         let late = self.until.since(might_have).as_nanos();
         self.until += Span::from_nanos(nanos - late.min(nanos / 2));
     }

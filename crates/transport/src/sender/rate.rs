@@ -110,8 +110,8 @@ impl RateEstimator {
         }
     }
 
-    /// All segments of the ACK have been told; returns its sample, if it is one. Samples shorter than the minimum
-    /// RTT are not believed: an ACK that the network delayed looks fast afterwards.
+    /// All segments of the ACK are counted; returns its sample, if it is one. Samples shorter than the minimum RTT are
+    /// not believed: an ACK that the network delayed looks fast afterwards.
     #[inline]
     pub(super) fn finish(
         view: &mut View,
@@ -140,7 +140,7 @@ mod tests {
     use crate::stack::examples::{LINUX_5_10, LINUX_7_3};
     use crate::tcb::Tcb;
 
-    /// A connection whose lowest RTT is 20 ms and that has nothing out.
+    /// A connection with a lowest RTT of 20 ms and no data out.
     fn idle(at: Time) -> Tcb {
         let mut tcb = Tcb::example(10);
         (tcb.view.now, tcb.view.packets_out) = (at, 0);

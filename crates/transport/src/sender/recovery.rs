@@ -16,7 +16,7 @@ use crate::stack::PrrBound;
 use crate::tcb::Tcb;
 use sojourn_units::Span;
 
-/// What is to be sent once the window is known.
+/// The segments to send once the window is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RetransmitMode {
     Nothing,

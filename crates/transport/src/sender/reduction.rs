@@ -1,4 +1,4 @@
-//! What a sender knows of the reduction that is under way, and of the last one.
+//! A sender's knowledge of the reduction that is under way, and of the last one.
 
 use super::scoreboard::Undo;
 use crate::segment::{Seq, before};
@@ -6,7 +6,7 @@ use crate::segment::{Seq, before};
 /// Recoveries after which a widened reordering window narrows again (`TCP_RACK_RECOVERY_THRESH`).
 pub(super) const REO_WND_PERSIST: u32 = 16;
 
-/// What a sender knows of the reduction that is under way, and of the last one.
+/// A sender's knowledge of the reduction that is under way, and of the last one.
 #[derive(Clone, Debug)]
 pub(super) struct Recovery {
     /// Recovery point: `nxt` when the reduction began (`high_seq`).

@@ -519,7 +519,7 @@ impl Scoreboard {
         true
     }
 
-    /// What a duplicate repeats is no longer on its way.
+    /// A segment that a duplicate repeats is no longer on its way.
     fn settle_duplicate(&mut self, block: Block, t: &mut SackCtx<'_>) {
         for seq in self.known(block) {
             let s = self.get_mut(seq);

@@ -1,27 +1,27 @@
 //! The socket's send buffer and the application that fills it (`tcp_sendmsg_locked` in `net/ipv4/tcp.c`,
 //! `tcp_new_space` in `net/ipv4/tcp_input.c`, `net/core/stream.c`, Linux 5.4 and 7.3), where that matters:
 //!
-//! - Where a sender that its small queue has stopped is not woken (see [`super::small_queue`]), the application's writes are
-//!   what lets it go on, and how far apart they are is the send buffer's doing. Such a sender has its buffer from the
+//! - Where a sender that its small queue has stopped is not woken (see [`super::small_queue`]), the application's next
+//!   write lets it go on, and the send buffer decides how far apart writes are. Such a sender has its buffer from the
 //!   beginning.
-//! - Where more is out than two thirds of the largest buffer hold (`net.ipv4.tcp_wmem`, 4 MB), what is written runs out
-//!   before the application is woken: a larger window is used up and not used up by turns. A sender gets its buffer when so
-//!   much is out for the first time ([`TcpQuirks::send_buffer`]; docs/linux-notes/send-buffer.md).
+//! - Where more is out than two thirds of the largest buffer hold (`net.ipv4.tcp_wmem`, 4 MB), the written data runs
+//!   out before the application is woken: a larger window is alternately used up and not used up. A sender gets its
+//!   buffer when that much is out for the first time ([`TcpQuirks::send_buffer`]; docs/linux-notes/send-buffer.md).
 //!
 //! The application writes 128 kB at a time, as iperf3 does, or 16 kB, as netperf does, until it is put to sleep. Its data goes
-//! into buffers of some 64 kB, half of the largest window that the peer has offered at most, and only where a new buffer is
-//! needed is the room looked at: if what is queued has reached the limit, the application sleeps until a third of the limit
-//! is free. So it comes in spells, of at least one whole buffer.
+//! into buffers of some 64 kB, half of the largest window that the peer has offered at most, and the room is only
+//! looked at when a new buffer is needed: if the queued data has reached the limit, the application sleeps until a
+//! third of the limit is free. So it writes in spells, of at least one whole buffer.
 //!
-//! Queued is what is not acknowledged yet, in payload and, for each buffer, [`TcpQuirks::skb_overhead`]; a buffer that is sent
-//! in bursts has become as many. The limit is twice the window, counted with 4352 bytes a segment, as it was when the
-//! application last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`). Where the
-//! application has asked for a size (`SO_SNDBUF`), the limit is twice that and stays so.
+//! Queued data is all that is not acknowledged yet, in payload and, for each buffer, [`TcpQuirks::skb_overhead`]; a
+//! buffer that is sent in bursts has become as many. The limit is twice the window, counted with 4352 bytes a segment,
+//! as it was when the application last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`).
+//! Where the application has asked for a size (`SO_SNDBUF`), the limit is twice that and stays so.
 //!
 //! Approximate here: less than a segment waits until it is one or the last, as Nagle's algorithm has it of all but the
-//! first such; what is sent again or SACKed is not cut or joined in the buffer; the application runs at once when it is
-//! woken, after what the ACK itself lets out; and a buffer that is given late is full at first, wherever in its cycle the
-//! kernel's may be.
+//! first such; retransmitted or SACKed data is not cut or joined in the buffer; the application runs at once when it is
+//! woken, after what the ACK itself lets out; and a buffer that is given late is full at first, wherever in its cycle
+//! the kernel's may be.
 //!
 //! [`TcpQuirks::send_buffer`]: crate::stack::TcpQuirks::send_buffer
 //! [`TcpQuirks::skb_overhead`]: crate::stack::TcpQuirks::skb_overhead
@@ -33,7 +33,7 @@ use std::collections::VecDeque;
 /// The least that a socket has (`SOCK_MIN_SNDBUF`), bytes.
 const LEAST: u32 = 4608;
 
-/// A stack whose sockets have what the application has asked for (`sk_setsockopt`).
+/// A stack with sockets that have the buffer that the application asked for (`sk_setsockopt`).
 pub(super) fn with_send_buffer(quirks: &TcpQuirks, asked: u32) -> TcpQuirks {
     TcpQuirks { send_buffer: asked.saturating_mul(2).max(LEAST), ..quirks.clone() }
 }
@@ -51,7 +51,7 @@ pub(super) struct SendBuffer {
     pub(super) end: Seq,
     /// Bytes that it has written of the next.
     pub(super) odd: u64,
-    /// What is left of the write that it is at.
+    /// The bytes left of the current write.
     pub(super) left: u64,
     /// Whether something of that write has been taken.
     pub(super) copied: bool,
@@ -88,7 +88,7 @@ impl SendBuffer {
         self.sent.push_back(nxt);
     }
 
-    /// What is acknowledged is freed.
+    /// Frees acknowledged data.
     pub(super) fn acknowledged(&mut self, una: Seq) {
         while self.sent.front().is_some_and(|&end| !before(una, end)) {
             self.sent.pop_front();

@@ -7,15 +7,15 @@
 //! Where the bottleneck is another machine, a host's queue never holds anything back for longer than microseconds, and
 //! there is nothing to model. Two cases are left.
 //!
-//! **The host's NIC is what packets wait for** ([`Config::device`]). The device gives back what it has sent
-//! ([`Sender::on_tx_completed`]), and a sender that was stopped goes on. What is held back then waits in the socket, in
-//! nobody's round-trip time. A socket with nothing out is never stopped, from Linux 6.7 on neither one with a single
-//! buffer out ("tcp: tsq: relax tcp_small_queue_check() when rtx queue contains a single skb", October 2023).
+//! **Packets wait for the host's NIC** ([`Config::device`]). The device gives back what it has sent
+//! ([`Sender::on_tx_completed`]), and a sender that was stopped goes on. Data held back then waits in the socket, in
+//! nobody's round-trip time. A socket with nothing out is never stopped; from Linux 6.7 on, neither is one with a
+//! single buffer out ("tcp: tsq: relax tcp_small_queue_check() when rtx queue contains a single skb", October 2023).
 //!
 //! **A netem on the sender's own machine before Linux 5.12** (see [`TcpQuirks::small_queue_wakes`]). It takes a packet over
 //! within microseconds. It took it off the socket's account, but did not wake the socket. So one attempt to send by an
-//! ACK, whose packets stay with the host until the ACK's work is done, sends about two bursts, and the rest of the window
-//! waits for the next attempt.
+//! ACK sends about two bursts, since their packets stay with the host until the ACK is processed, and the rest of the
+//! window waits for the next attempt.
 //!
 //! Mostly an ACK admits no more than that. But of a window of three, two segments leave, one by one (a burst is no larger
 //! than half of the window): their account is just above what would let the third go. The window was not used up, so
@@ -39,7 +39,7 @@ use super::output::Push;
 use crate::segment::{Data, Output, Seq, before};
 use sojourn_units::Time;
 
-/// What a segment counts that was cut from a burst, which copies it (`skb_segment`, scatter and gather off like all
+/// The count of a segment that was cut from a burst, which copies it (`skb_segment`, scatter and gather off like all
 /// offloads): 2048 bytes from the allocator, for payload, room for headers and `skb_shared_info`, and `sk_buff`.
 ///
 /// That it is not 4096 says that the kernel gives headers no more than 280 (`MAX_TCP_HEADER`: 272 where it knows wireless
@@ -57,12 +57,12 @@ const BUFFERS: u64 = 2;
 const MOST: u64 = 1 << 20;
 
 impl Sender {
-    /// What a segment counts on its socket's account when it leaves its host, bytes (`truesize`).
+    /// The bytes that a segment counts on its socket's account when it leaves its host (`truesize`).
     pub fn account_of(data: &Data) -> u64 {
         if data.gso_segment { PER_GSO_SEGMENT } else { OVERHEAD + u64::from(data.len) }
     }
 
-    /// Whether the small queue keeps a burst of so many segments back. The limit is shifted for retransmissions, which
+    /// Whether the small queue keeps back a burst of `burst` segments. The limit is shifted for retransmissions, which
     /// may have twice as much.
     pub(super) fn small_queue_holds(&mut self, burst: u32, factor: u64) -> bool {
         let passes_single = self.quirks.small_queue_passes_single;
@@ -87,7 +87,7 @@ impl Sender {
         }
     }
 
-    /// A burst of this payload leaves, of which the first segment is `first`; or one segment again.
+    /// A burst of this payload leaves, with `first` as its first segment; or one segment again.
     pub(super) fn fill_small_queue(&mut self, first: Option<Seq>, segments: u32, payload: u32) {
         let now = self.tcb.view.now;
         let Some(queue) = &mut self.tsq else { return };
@@ -110,8 +110,8 @@ impl Sender {
         queue.held += account;
     }
 
-    /// The host's NIC has sent, or dropped, what counted so much on the account ([`Sender::account_of`], summed);
-    /// what it held back may leave now (`tcp_wfree`, `tcp_tsq_write`).
+    /// The host's NIC has sent, or dropped, packets that count `bytes` on the account ([`Sender::account_of`], summed);
+    /// data held back may leave now (`tcp_wfree`, `tcp_tsq_write`).
     pub fn on_tx_completed(&mut self, now: Time, bytes: u64, out: &mut impl Output) {
         let Some(SmallQueue { held, kind: Kind::Device { stopped, .. } }) = &mut self.tsq else {
             return;

@@ -53,7 +53,7 @@ impl Sender {
         // PRR and the timeout go down to what is in flight and one; nothing else goes below two (`ssthresh`), but
         // what a lost SYN or a timeout has left may still be there.
         assert!(t.control.cwnd >= 1 && t.control.cwnd < 1 << 24, "window {}", t.control.cwnd);
-        // Two for all but the senders of SCE, whose thresholds are half of windows of two.
+        // Two for all but the senders of SCE, where a window of two has a threshold of one.
         assert!(t.control.ssthresh >= 1);
         assert!(t.view.packets_out == 0 || self.timers.next.is_some(), "data out and no timer");
     }
@@ -194,7 +194,7 @@ fn reno() -> Script {
 
 impl Script {
     /// An ACK arrives: the segment wanted next, then any of `s5` or `s5-7` (SACKed), `d3` (reported as a duplicate),
-    /// `ece`, `t40` (echo of our clock at 40 ms; 20 ms ago unless given), `w` and bytes of window.
+    /// `ece`, `t40` (echo of our clock at 40 ms; default: 20 ms ago), `w` and bytes of window.
     fn ack(&mut self, ms: u64, text: &str) -> String {
         let mut words = text.split_whitespace();
         let mut ack = Ack {
@@ -326,7 +326,7 @@ fn fast_retransmit_on_the_third_sack_and_prr_spreads_the_reduction() {
     for stack in [LINUX_7_3, LINUX_5_10] {
         let mut t = Setup { stack, ..Setup::default() }.open();
         t.wire.take_line();
-        // Disorder: what was SACKed has left the network, so new data follows (RFC 3042 by another road).
+        // Disorder: SACKed segments have left the network, so new data follows (RFC 3042 by another road).
         assert_eq!(t.ack(40, "0 s1"), "10");
         assert_eq!(t.ack(41, "0 s1-2"), "11");
         assert_eq!((t.state(), t.cwnd()), (CaState::Disorder, 10));
@@ -774,8 +774,8 @@ fn a_stream_of_bytes_ends() {
     assert!(t.sender.is_finished() && t.sender.next_timer().is_never());
 }
 
-/// An application that writes as it goes: what fills no segment leaves short, what waits is filled up, and each piece
-/// keeps its length when it is sent again.
+/// An application that writes as it goes: a rest smaller than a segment leaves short, waiting data is filled up, and
+/// each piece keeps its length when it is sent again.
 #[test]
 fn what_an_application_writes_leaves_in_pieces() {
     let setup = Setup { initial: 3, ..Setup::default() };
@@ -807,7 +807,7 @@ fn what_an_application_writes_leaves_in_pieces() {
     }
     assert_eq!((t.wire.sent[0].0.seq, t.wire.sent[0].0.retransmission), (2, true));
     assert_eq!(lens(&mut t), [52]);
-    // What has not left can be taken back; what is written afterwards begins a segment.
+    // Unsent data can be taken back; later writes begin a segment.
     t.sender.supply(at(130), 20_000, &mut t.wire);
     let left: u64 = t.wire.sent.iter().map(|s| u64::from(s.0.len)).sum();
     assert_eq!(t.sender.discard_unsent(), 20_000 - left);
@@ -913,8 +913,8 @@ fn a_lost_syn_is_repeated_without_ecn() {
     assert_eq!(script.sender.tcb.view.rtt.latest_us(), 20_000);
 }
 
-/// RFC 9768 §3.1.4.1: AccECN is asked for once more, and then not again. Kernels before it take it back at once. The
-/// codepoint of a control whose SYNs are ECN-capable stays on all of them, as the socket has it
+/// RFC 9768 §3.1.4.1: the second SYN asks for AccECN once more, the third does not. Kernels before that RFC do not ask
+/// with the second. A control with ECN-capable SYNs keeps its codepoint on all of them, as the socket has it
 /// (docs/linux-notes/repeated-syn.md).
 #[test]
 fn a_lost_syn_asks_for_accecn_once_more() {
@@ -982,7 +982,7 @@ fn renos_sawtooth() {
 }
 
 /// CUBIC leaves slow start when the ACKs of a round are a train as long as half the path: ACKs of two, 1 ms apart. The
-/// fourth round's 40 segments are told of from 80 ms on; threshold (20 + 1)/2 = 10.5 ms, so at 91 ms, when 11 ACKs
+/// fourth round's 40 segments are acknowledged from 80 ms on; threshold (20 + 1)/2 = 10.5 ms, so at 91 ms, when 11 ACKs
 /// have taken 40 to 62.
 #[test]
 fn cubic_leaves_slow_start_by_the_train() {
@@ -1079,7 +1079,7 @@ fn the_table_of_states() {
     assert_eq!(all.map(row), ["xxxxx", "xxxxx", "xxxxx", "xxx.x", "x..xx"]);
 }
 
-/// A Reno past slow start whose segments leave in bursts. Of 20 ms and a window of ten comes a goal of two.
+/// A Reno past slow start with segments that leave in bursts. 20 ms and a window of ten give a goal of two.
 fn in_bursts(stack: TcpQuirks, initial: u32) -> Script {
     let mut t = Setup { stack, initial, bursts: true, ..Setup::default() }.open();
     assert_eq!(t.wire.take_line(), format!("0-{}", initial - 1));
@@ -1199,7 +1199,7 @@ fn a_probe_sends_a_group_where_the_window_admits_one() {
     let mut t = in_bursts(LINUX_7_3, 10);
     t.sender.tcb.control.cwnd = 13;
     t.sender.recovery.tlp = None;
-    // 20 + 2 · 20 + 2 ms: room for three, of which a burst has two.
+    // 20 + 2 · 20 + 2 ms: room for three; a burst has two.
     assert_eq!(t.until(63), "63: 10-11");
     assert_eq!(t.tlp(), Some((12, false)));
 }
@@ -1233,10 +1233,10 @@ fn a_small_queue_that_is_not_woken_keeps_the_third_segment() {
     assert!(t.sender.tcb.view.cwnd_limited);
 }
 
-/// Of 20 the small queue lets four go, in bursts of two whose segments count 2304 B each: 1 + 4608 B are below the 8352
-/// of two bursts, 1 + 9216 are not. So the window is not full, and the application's limit, 87 040 B so far, becomes
-/// 2 · 20 · 4352. What is queued, 53 segments in eight buffers, is less than two thirds of that; the application is woken,
-/// and as a process it sends all the rest.
+/// Of 20 the small queue lets four go, in bursts of two with segments that count 2304 B each: 1 + 4608 B are below the
+/// 8352 of two bursts, 1 + 9216 are not. So the window is not full, and the application's limit, 87 040 B so far,
+/// becomes 2 · 20 · 4352. The queued data, 53 segments in eight buffers, is less than two thirds of that; the
+/// application is woken, and as a process it sends all the rest.
 #[test]
 fn the_send_buffer_grows_while_the_window_is_not_full() {
     let mut t = in_bursts(LINUX_5_4, 10);
@@ -1250,10 +1250,11 @@ fn the_send_buffer_grows_while_the_window_is_not_full() {
     }
 }
 
-/// A send buffer of 300 000 B at the most, of which a segment on its own takes 1448 + 896: with no more than 85 out nothing is
-/// kept of it. 90 are out after the first ACK, 210 960 B. Two buffers of 45 segments, 66 056 B each, fill the rest. The
-/// application is woken when no more than 200 000 B are queued. What it has written, up to 180, leaves one by one and is all
-/// out when 91 are left, which are too many still: nothing leaves until 85 are, and then all that the window of 91 admits.
+/// A send buffer of 300 000 B at the most; a segment on its own takes 1448 + 896 of it: with no more than 85 out the
+/// sender keeps no buffer. 90 are out after the first ACK, 210 960 B. Two buffers of 45 segments, 66 056 B each, fill
+/// the rest. The application is woken when no more than 200 000 B are queued. Its data, up to 180, leaves one by one
+/// and is all out when 91 are left, which are too many still: nothing leaves until 85 are, and then all that the window
+/// of 91 admits.
 #[test]
 fn a_window_larger_than_the_send_buffer_is_used_by_turns() {
     let stack = TcpQuirks { send_buffer: 300_000, ..LINUX_7_3 };
@@ -1274,11 +1275,11 @@ fn a_window_larger_than_the_send_buffer_is_used_by_turns() {
     assert_eq!(t.cwnd(), 91);
 }
 
-/// An application that has asked for 20 000 B has 40 000, of which 11 segments on their own take 25 784: with that many out
-/// nothing is kept of it. 12 are out after the second ACK, and one buffer of 45 is written beyond them. The application is woken
-/// when no more than 26 666 B are queued: not with 14 segments in 8 bursts, 27 440 B, but with 13 in 7, 25 096 B. It fills a buffer of
-/// 45, of which 43 leave as one burst, fills up what is left of that, 88 in all, and is over 40 000 B. An autotuned sender's limit
-/// would be twice its window of 56 by then, 4352 B a segment.
+/// An application that has asked for 20 000 B has 40 000; 11 segments on their own take 25 784 of them: with that many
+/// out the sender keeps no buffer. 12 are out after the second ACK, and one buffer of 45 is written beyond them. The
+/// application is woken when no more than 26 666 B are queued: not with 14 segments in 8 bursts, 27 440 B, but with 13
+/// in 7, 25 096 B. It fills a buffer of 45, sends 43 of them as one burst, fills the buffer up again, 88 in all, and is
+/// over 40 000 B. An autotuned sender's limit would be twice its window of 56 by then, 4352 B a segment.
 #[test]
 fn a_send_buffer_of_the_applications_own_does_not_grow() {
     assert_eq!(with_send_buffer(&LINUX_7_3, 20_000).send_buffer, 40_000);
@@ -1298,8 +1299,8 @@ fn a_send_buffer_of_the_applications_own_does_not_grow() {
     assert_eq!(t.sender.ready_end(), 59 + 88);
 }
 
-/// 400 segments in all, of which 309 are still to be written when the buffer begins to matter: the application ends with
-/// the last of them, a short one.
+/// 400 segments in all, 309 of them still to be written when the buffer begins to matter: the application ends with the
+/// last of them, a short one.
 #[test]
 fn a_send_buffer_that_begins_late_ends_with_the_data() {
     let stack = TcpQuirks { send_buffer: 300_000, ..LINUX_7_3 };
@@ -1342,7 +1343,7 @@ fn a_small_queue_lets_two_groups_go() {
     assert!(t.sender.tcb.view.cwnd_limited);
 }
 
-/// What is sent again may have twice as much on its way: 1 + 4 · 2728 B are one more than twice two segments.
+/// Retransmissions may have twice as much on their way: 1 + 4 · 2728 B are one more than twice two segments.
 #[test]
 fn a_small_queue_lets_four_retransmissions_go() {
     let mut t = in_bursts(LINUX_5_4, 10);
@@ -1371,7 +1372,7 @@ fn a_device_of_its_own_lets_two_groups_wait() {
     // 11520 − 2 · 2304 is as much again as when it last went on.
     assert_eq!(t.sent_off(22, 2 * piece), "6-7");
     assert!(!t.sender.tcb.view.cwnd_limited);
-    // The ACK finds 11520 on the account: what the window admits waits for the device.
+    // The ACK finds 11520 on the account: segments that the window admits wait for the device.
     assert_eq!(t.ack(40, "2"), "");
     assert_eq!(t.sent_off(41, 3 * piece), "8-9");
     // 8 of 12 are out: nothing more until the device has sent, and then no further than the window.

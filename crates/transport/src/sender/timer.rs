@@ -1,9 +1,9 @@
-//! The sender's one timer: what it is for, and when it is due.
+//! The sender's one timer: its purpose and its time.
 
 use crate::stack::TcpQuirks;
 use sojourn_units::{CoarseClock, Span, Time};
 
-/// What a timer is for.
+/// The purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// Repeat the SYN.

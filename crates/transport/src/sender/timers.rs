@@ -1,8 +1,8 @@
-//! The sender's one timer and what it stands for (`net/ipv4/tcp_timer.c`): SYN and data retransmission
+//! The sender's one timer and its purposes (`net/ipv4/tcp_timer.c`): SYN and data retransmission
 //! (RFC 6298), tail-loss probe (RFC 8985 §7), RACK's reordering timer; and the pacing gate.
 //!
-//! They hang on the kernel's timer wheel ([`sojourn_units::CoarseClock`]). As most are set anew long before they fire,
-//! computing them is put off until the earliest time that this can be.
+//! They hang on the kernel's timer wheel ([`sojourn_units::CoarseClock`]). As most are set again long before they fire,
+//! their wheel times are computed only at the earliest time at which one may fire.
 
 use super::Sender;
 use super::flags::Flags;
@@ -68,7 +68,7 @@ impl Sender {
                 self.timers.next = None;
                 self.on_rto(out);
             }
-            // These two know from the timer that they stand in for the retransmission timer.
+            // These two run in place of the retransmission timer, and read that from the timer.
             Kind::Probe => self.send_probe(out),
             Kind::Reorder => self.on_reorder_timer(out),
         }
@@ -117,7 +117,7 @@ impl Sender {
     }
 
     /// Schedules a tail-loss probe two smoothed RTTs ahead (`tcp_schedule_loss_probe`), unless the RTO comes first.
-    /// `advancing` says that the RTO would start anew now.
+    /// `advancing` says that the RTO would start again now.
     pub(super) fn schedule_probe(&mut self, advancing: bool) -> bool {
         let t = &self.tcb;
         if t.view.packets_out == 0 || !matches!(t.view.ca_state, CaState::Open | CaState::Cwr) {

@@ -1,13 +1,13 @@
 //! How many segments leave together, and when it is better to wait until more may (`tcp_write_xmit`,
 //! `tcp_tso_segs` and `tcp_tso_should_defer` in `net/ipv4/tcp_output.c`).
 //!
-//! Linux builds segments in bursts (for TSO, which cuts them into GSO segments), as if every device could cut a large one into pieces: at least two, or what its
-//! pacing rate gives in a millisecond. A sender whose window admits less waits for the next ACK, if that is about to
-//! come. What this does to a flow is that lone segments are rare: ACKs of one segment let nothing out, and the window
-//! is used a segment later than it opens.
+//! Linux builds segments in bursts (for TSO, which cuts them into GSO segments), as if every device could cut a large
+//! one into pieces: at least two, or a millisecond at the pacing rate. A sender with a window that admits less waits
+//! for the next ACK, if that is about to come. So lone segments are rare: ACKs of one segment let nothing out, and the
+//! window is used a segment later than it opens.
 //!
-//! The application's data lies in buffers of some 64 kB. Older kernels build a burst from one buffer alone; newer
-//! ones fill it up from the next. The rest of a buffer that fits the window is not waited with.
+//! The application's data is in buffers of some 64 kB. Older kernels build a burst from one buffer alone; newer ones
+//! fill it up from the next. The rest of a buffer that fits the window does not wait.
 
 use super::Sender;
 use super::data::buffer_size;
@@ -42,7 +42,7 @@ pub(super) struct Admitted {
 /// What to do with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Next {
-    /// So many leave.
+    /// This many segments leave.
     Send(u32),
     /// Wait for the next ACK: for this to admit more.
     Wait(Limit),
@@ -72,7 +72,7 @@ impl Sender {
         self.tcb.control.burst_limit.map_or(goal, |limit| goal.min(limit.max(1)))
     }
 
-    /// What is left of the buffer that is sent from.
+    /// The segments left of the buffer that is sent from.
     fn buffer(&self, quota: u32) -> u32 {
         match self.quirks.tso_bursts {
             // Newer kernels fill it up.

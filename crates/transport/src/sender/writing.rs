@@ -6,7 +6,8 @@ use super::send_buffer::SendBuffer;
 use crate::cc::CongestionControl;
 use crate::segment::{Output, Seq, before};
 
-/// What a segment counts in the limit: payload and headers, 2052 bytes, rounded up to a power of two, and `sk_buff`.
+/// The bytes that a segment counts in the limit: payload and headers, 2052 bytes, rounded up to a power of two, and
+/// `sk_buff`.
 const PER_SEGMENT: u64 = 4096 + 256;
 /// The least window that it is for (`TCP_INIT_CWND`).
 const LEAST_WINDOW: u32 = 10;
@@ -30,7 +31,7 @@ impl Sender {
         before(self.tcb.view.nxt, self.ready_end())
     }
 
-    /// What the application still has to write.
+    /// The bytes that the application still has to write.
     fn unwritten(&self, buffer: &SendBuffer) -> u64 {
         match self.data.end.wrapping_sub(buffer.end) {
             0 => 0,
@@ -96,8 +97,8 @@ impl Sender {
         }
     }
 
-    /// So much is out that the send buffer may run empty from now on: it is put in the state of an application that has just
-    /// filled it and sleeps. What is out left in bursts of today's size.
+    /// Enough is out that the send buffer may run empty from now on: it starts in the state of an application that has
+    /// just filled it and sleeps, with the data out sent in bursts of today's size.
     #[cold]
     fn begin_to_buffer(&mut self) {
         let t = &self.tcb;
@@ -132,7 +133,7 @@ impl Sender {
         (LARGEST_PIECE.min(u64::from(half)) / mss).max(1) * mss
     }
 
-    /// The application writes until it has to sleep, or has written all. It runs as a process: what it sends passes through
+    /// The application writes until it has to sleep, or has written all. It runs as a process: its packets pass through
     /// the host before it goes on.
     pub(super) fn let_application_write(&mut self, out: &mut impl Output) {
         loop {

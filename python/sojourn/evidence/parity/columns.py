@@ -27,10 +27,12 @@ from sojourn.evidence.parity.pairs import (
     summary,
 )
 
-MARGINS: Final = {"share": {"absolute": 0.05}, "queue_delay_mean": {"absolute": 0.3, "relative": 0.1}}
-"""The margins of these tables: 0.05 of the share; a tenth of the mean queue delay, or 0.3 ms."""
-
-COMPARED: Final = tuple(replace(metric, **MARGINS[metric.key]) for metric in METRICS if metric.key in MARGINS)
+_BY_KEY: Final = {metric.key: metric for metric in METRICS}
+COMPARED: Final = (
+    replace(_BY_KEY["share"], absolute=0.05),
+    replace(_BY_KEY["queue_delay_mean"], absolute=0.3, relative=0.1),
+)
+"""The metrics of these tables and their margins: 0.05 of the share; a tenth of the mean queue delay, or 0.3 ms."""
 
 
 class Agreement(enum.StrEnum):

@@ -57,7 +57,7 @@ impl<'t> Parser<'t> {
         self.peek().map_or_else(|| self.end.clone(), |t| t.at.clone())
     }
 
-    /// Takes a word of the language, if it stands here.
+    /// Takes a word of the language, if it is next.
     fn word(&mut self, word: &str) -> bool {
         let here = matches!(self.peek(), Some(Token { kind: Kind::Word { text, quoted: false }, .. }) if text == word);
         self.next += usize::from(here);
@@ -273,7 +273,7 @@ impl<'t> Parser<'t> {
             && !function.of_distributions
         {
             let message =
-                format!("{} is known as a histogram only, of which there is no {name}", of.name());
+                format!("{} is known as a histogram only, which has no {name}", of.name());
             return wrong(at.clone(), message, "");
         }
         let end = self.tokens[self.next - 1].at.end;
@@ -390,7 +390,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A window, if one stands here.
+    /// A window, if one is next.
     fn window(&mut self) -> Result<Option<Placed<WindowSpec>>> {
         let start = self.here().start;
         let value = if self.word("during") {

@@ -1,4 +1,4 @@
-//! What an expression is made of.
+//! The parts of an expression.
 
 use crate::metrics::functions::{Function, Looks};
 use crate::metrics::series::Of;
@@ -111,7 +111,7 @@ pub(in crate::metrics) struct Placed<T> {
 }
 
 impl Call {
-    /// Where it looks: where it says, or in the default window; what is of the whole run by its nature there.
+    /// Where it looks: in its own window, or in the default one; metrics of the whole run look there.
     pub(in crate::metrics) fn looks(&self) -> WindowSpec {
         let is_whole = self.function.looks == Looks::Run
             || self.of.as_ref().is_some_and(|of| !of.takes_window());

@@ -1,6 +1,6 @@
-//! What a discrete-event simulator costs before it has TCP, queues with a law, or records: the same packets over the same
-//! hops with fixed windows and a binary heap of events. Its packets per CPU-second, measured beside the benchmark on the
-//! same machine, say how fast the machine is at that time; the benchmark is given as a ratio to it.
+//! The cost of a discrete-event simulator before it has TCP, queues with a law, or records: the same packets over the
+//! same hops with fixed windows and a binary heap of events. Its packets per CPU-second, measured together with the
+//! benchmark on the same machine, say how fast the machine is at that time; the benchmark is given as a ratio to it.
 //!
 //! The packets are those of the benchmark: full data packets one way, an acknowledgement for every second one the other
 //! way, each in a box of its own from a pool, each through a delay and a line with a FIFO in front of it. The window
@@ -15,7 +15,7 @@ use std::collections::{BinaryHeap, VecDeque};
 const DATA: u64 = 1514;
 const ACK: u64 = 66;
 
-/// A packet: what the simulator's have, in two lines of cache.
+/// A packet with the fields of the simulator's, in two cache lines.
 struct Packet {
     flow: u32,
     number: u32,
@@ -68,7 +68,7 @@ struct Loop {
     delay: u64,
     bits_per_sec: u64,
     lines: [Line; 2],
-    #[allow(clippy::vec_box, reason = "the boxes themselves are what is kept")]
+    #[allow(clippy::vec_box, reason = "the pool keeps the boxes themselves")]
     pool: Vec<Box<Packet>>,
 }
 

@@ -2,7 +2,7 @@
 //! in a process of its own, recording on. Prints a table and writes `target/bench.json`.
 //!
 //! CPU time and memory are the kernel's own accounts (`/proc/self/schedstat`, `VmHWM`); the median of the repeats is given.
-//! A machine whose neighbours use its caches is slower for everybody, so each repeat also runs a bare loop of the same
+//! Neighbours that use a machine's caches slow it down for everybody, so each repeat also runs a bare loop of the same
 //! packets ([`bare`]) in turn: the ratio to it says what a change of the simulator did, whatever the machine does.
 
 #![allow(clippy::print_stdout, reason = "a program's output")]

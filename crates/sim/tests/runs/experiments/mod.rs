@@ -21,7 +21,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Events that one run is given; what needs more is only begun.
+/// Events that one run is given; a run that needs more is only begun.
 const EVENTS: u64 = 300_000;
 
 /// What became of an experiment.
@@ -184,7 +184,7 @@ fn soak() {
     let (runs, first, threads) = (number("RUNS", 10_000), number("SEED", 0), number("THREADS", 1));
     let next = AtomicU64::new(first);
     let all = Mutex::new((BTreeMap::<Outcome, u64>::new(), Vec::new()));
-    // Of one alone, where it stopped is what one wants to see.
+    // With a single run, the place of its panic is the interesting part.
     if runs > 1 {
         std::panic::set_hook(Box::new(|_| {}));
     }

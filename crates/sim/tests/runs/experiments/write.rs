@@ -334,7 +334,7 @@ impl File {
         written
     }
 
-    /// A value of a key, as it stands in TOML.
+    /// A value of a key, as written in TOML.
     fn value(&mut self, schema: &Value, section: &str, key: &str) -> String {
         if let Some(words) = schema["enum"].as_array() {
             return self.draw.one_of(words).to_string();

@@ -1,13 +1,14 @@
-//! Acknowledgements that come in heaps (radio, cable), for every version: how many more a heap had than the rate made
-//! expect, and the memory of the kernel for it. (`bbr_update_ack_aggregation`; draft-ietf-ccwg-bbr §5.5.9.)
+//! Acknowledgements that come in heaps (radio, cable), for every version: the surplus of a heap over the number that
+//! the rate predicts, and the kernel's memory of such surpluses. (`bbr_update_ack_aggregation`; draft-ietf-ccwg-bbr
+//! §5.5.9.)
 
 use super::BW_BITS;
 use crate::rate_sample::micros_between;
 use sojourn_units::Time;
 
-/// An epoch with so many acknowledged begins anew; fewer than this are counted.
+/// An epoch starts over before it reaches this number of acknowledged segments.
 const LONGEST: u32 = 1 << 20;
-/// Most that the kernel adds: what the rate delivers in this many microseconds.
+/// Most that the kernel adds: deliveries at the estimated rate in this many microseconds.
 const MOST_US: u64 = 100_000;
 
 /// Since this began, more has been acknowledged than expected.
@@ -46,7 +47,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// A round begins; a stretch has so many.
+    /// A round begins; a stretch has `rounds_a_slot` of them.
     pub(super) fn next_round(&mut self, rounds_a_slot: u32) {
         self.rounds += 1;
         if self.rounds >= rounds_a_slot {

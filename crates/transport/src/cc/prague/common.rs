@@ -15,7 +15,7 @@ pub(super) fn pacing_rate(view: &View, control: &Control, bytes: u64) -> Option<
     (bytes * 8_000_000).checked_div(u64::from(view.rtt.srtt8_us())).map(|rate| rate << twice)
 }
 
-/// Most segments of a burst: what a 2^12th of a second holds, about 244 µs, but so many `least`.
+/// Most segments of a burst: a 2^12th of a second at the rate, about 244 µs, but at least `least`.
 pub(super) fn burst(rate: u64, mtu: u64, least: u32) -> u32 {
     (((rate / mtu) >> 12) as u32).max(least)
 }

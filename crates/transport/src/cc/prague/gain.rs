@@ -75,7 +75,7 @@ mod tests {
         assert_eq!((rate.growth(25_000, false), rate.growth(100_000, true)), (ONE, ONE));
     }
 
-    /// 5 ms beside a target of 15 + 5: a sixteenth; never one, however long the RTT.
+    /// 5 ms with a target of 15 + 5: a sixteenth; never one, however long the RTT.
     #[test]
     fn the_rtt_itself_may_be_added_to_the_target() {
         let additive = Independence { scaling: Scaling::Additive, target_us: 15_000 };

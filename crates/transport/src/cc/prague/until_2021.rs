@@ -151,7 +151,7 @@ impl Until2021 {
             if control.in_slow_start() {
                 unmarked = control.slow_start(unmarked);
                 if unmarked == 0 {
-                    // What is carried is not looked at: marks among others do not end slow start.
+                    // The carry is not looked at: marks among others do not end slow start.
                     self.set_gain(view);
                     return;
                 }

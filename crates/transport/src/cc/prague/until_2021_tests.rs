@@ -91,7 +91,7 @@ fn growth_is_for_what_is_not_marked() {
     assert_eq!((t.control.cwnd, p.carry), (21, carry));
 }
 
-/// Slow start ends only where what is carried is looked at: at an ACK all of whose packets are marked.
+/// Slow start ends only where the code looks at the carry: at an ACK with all of its packets marked.
 #[test]
 fn slow_start_ends_with_an_ack_of_marks_alone() {
     let (mut p, mut t) = established(Version::August2020, 20);
@@ -127,8 +127,8 @@ fn the_loss_rule_by_version() {
     }
 }
 
-/// What an undo does to what is carried: of a window of 200 a loss takes 100, and taking it back takes 100 more instead of
-/// giving them. ACKs of two bring 2/W each meanwhile, so one packet an ACK goes until 2·ln(200/W) = W: at 6.8.
+/// The effect of an undo on the carry: of a window of 200 a loss takes 100, and taking it back takes 100 more instead
+/// of giving them. ACKs of two bring 2/W each meanwhile, so one packet an ACK goes until 2·ln(200/W) = W: at 6.8.
 #[test]
 fn a_false_loss_takes_the_whole_window() {
     let (mut p, mut t) = established(Version::April2020Fixed, 200);

@@ -172,8 +172,8 @@ fn the_first_mark_leaves_the_rate_alone() {
     assert_eq!((p.f_w, p.rate), (whole(10), 1_200_000));
 }
 
-/// What slow start leaves of an ACK grows the window from where slow start has brought it: two of five packets from 23 on,
-/// by 2/23 of 2^20: 91181.
+/// The rest of an ACK that slow start leaves grows the window from where slow start has brought it: two of five packets
+/// from 23 on, by 2/23 of 2^20: 91181.
 #[test]
 fn the_end_of_slow_start_counts_from_the_window() {
     let (mut p, mut t) = established(20, 25_000);

@@ -1,10 +1,11 @@
 //! HyStart++ (RFC 9406): where the RTT of a round has risen, grow by a quarter for some rounds before slow start ends,
 //! and take it back if the RTT falls again.
 //!
-//! Invariants: it acts in the first slow start of a connection alone, while nothing has set the threshold; a round is
-//! what was out when it began; conservative slow start lasts five rounds at the most, the one that it began in included.
+//! Invariants: it acts in the first slow start of a connection alone, while nothing has set the threshold; a round
+//! lasts until the data out at its beginning is acknowledged; conservative slow start lasts five rounds at the most,
+//! the one that it began in included.
 //!
-//! Not HyStart as Linux's CUBIC has it ([`HyStart`](crate::cc::HyStart)), whose find is final.
+//! Not HyStart as Linux's CUBIC has it ([`HyStart`](crate::cc::HyStart)), where an exit is final.
 //!
 //! One difference from the document's order: an ACK's RTT is looked at before the window grows by it, as the stack calls
 //! its hooks; so the ACK that begins conservative slow start grows by a quarter already.
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
     use crate::tcb::Tcb;
 
-    /// A connection whose rounds are played by hand.
+    /// A connection driven round by round.
     struct Played {
         plus: HyStartPlusPlus,
         tcb: Tcb,
@@ -163,8 +164,8 @@ mod tests {
             Self { plus, tcb }
         }
 
-        /// A round of `acks` ACKs of one segment, each with this RTT: what has been out is acknowledged with the first, and
-        /// as much is out again. Whether slow start ended in it.
+        /// A round of `acks` ACKs of one segment, each with this RTT: the first acknowledges all data out, and as much
+        /// is out again. Returns whether slow start ended in it.
         fn round(&mut self, rtt_ms: u32, acks: u32) -> bool {
             let mut ended = false;
             self.tcb.view.una = self.tcb.view.nxt;
@@ -223,7 +224,7 @@ mod tests {
         assert!(!played.round(400, 10), "over for good");
     }
 
-    /// 100, 120 and then 80 ms: it was no queue, and standard slow start goes on; the next rise is measured anew.
+    /// 100, 120 and then 80 ms: it was no queue, and standard slow start goes on; the next rise counts from there.
     #[test]
     fn a_lower_rtt_takes_it_back() {
         let mut played = Played::new();
@@ -238,8 +239,8 @@ mod tests {
         assert_eq!(played.plus.phase(), 1);
     }
 
-    /// One segment for each, at most eight an ACK where nothing paces; a quarter in conservative slow start, whose remainders
-    /// are kept.
+    /// One segment for each, at most eight an ACK where nothing paces; a quarter in conservative slow start, which
+    /// keeps remainders.
     #[test]
     fn growth() {
         let mut played = Played::new();

@@ -10,13 +10,13 @@
 use crate::cc::{Control, INFINITE_SSTHRESH, MIN_CWND, View};
 use sojourn_units::{Span, Time};
 
-/// Bins that are compared (`W`), and those kept beside them so that an RTT can be looked back (`EXTRA_BINS`).
+/// Bins that are compared (`W`), and further ones for looking back by an RTT (`EXTRA_BINS`).
 const COMPARED: usize = 10;
 const EXTRA: usize = 15;
 const KEPT: usize = COMPARED + EXTRA;
 /// The window, in tenths of the first RTT.
 const WINDOW_TENTHS: u64 = 35;
-/// What may be missing of the double, in hundredths (`THRESH`).
+/// The allowed shortfall from the double, in hundredths (`THRESH`).
 const MISSING_PERCENT: u64 = 35;
 
 /// State of SEARCH.
@@ -32,7 +32,7 @@ pub struct Search {
     delivered: u32,
     first_rtt: Option<Span>,
     ended: bool,
-    /// The last comparison: what was missing of the double, in thousandths.
+    /// The last comparison: the shortfall from the double, in thousandths.
     missing: Option<i64>,
 }
 
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::tcb::Tcb;
 
-    /// A path of 100 ms whose deliveries by bin of 35 ms are given; one ACK right behind the end of each bin.
+    /// A path of 100 ms with these deliveries by bin of 35 ms; one ACK right behind the end of each bin.
     fn play(deliveries: impl Iterator<Item = u32>) -> (Search, Tcb, Option<usize>) {
         let mut tcb = Tcb::example(1_000_000);
         let mut search = Search::new();
@@ -203,7 +203,8 @@ mod tests {
         assert_eq!(tcb.control.ssthresh, tcb.control.cwnd);
     }
 
-    /// The text's formula on whole sequences, with real numbers: what is missing behind bin `bin`, an RTT being 100/35 bins.
+    /// The text's formula on whole sequences, with real numbers: the shortfall behind bin `bin`, an RTT being 100/35
+    /// bins.
     fn by_hand(bin: usize, delivered: impl Fn(usize) -> f64) -> f64 {
         let (back, rest) = (2, 100.0 / 35.0 - 2.0);
         let current: f64 = (bin - 9..=bin).map(&delivered).sum();

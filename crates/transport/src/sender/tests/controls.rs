@@ -1,5 +1,5 @@
-//! CUBIC and DCTCP through the whole sender: marks, losses, timeouts and what is taken back, ACK by ACK, with what the
-//! control knows. Reno's are beside.
+//! CUBIC and DCTCP through the whole sender: marks, losses, timeouts and undo, ACK by ACK, with the control's state.
+//! Reno's tests are in `tests.rs`.
 
 use super::*;
 use crate::stack::PragueVersion;
@@ -111,7 +111,7 @@ fn cubic_answers_to_a_timeout() {
     assert_eq!((t.cwnd(), t.ssthresh()), (7, 7));
 }
 
-/// What is taken back is the window and the threshold; the plateau, which CUBIC alone knows of, stays. By the duplicate's
+/// An undo restores the window and the threshold; the plateau, which CUBIC alone knows of, stays. By the duplicate's
 /// report, and by the timestamp after a timeout.
 #[test]
 fn cubics_reductions_are_taken_back() {
@@ -135,9 +135,10 @@ fn cubics_reductions_are_taken_back() {
     assert_eq!((t.own("w_max"), t.sender.counters().undos), (0.0, 1));
 }
 
-/// The other exit from slow start: the ninth sample of a round whose least delay is 4 ms above the lowest. 20 leave at 20
-/// ms, 40 at 40, when all are acknowledged; of these eight ACKs of two take the window to 56 before the ninth. Where rounds are told
-/// apart when the window grows (up to 5.15), the first sample still counts for the round before: one ACK later.
+/// The other exit from slow start: the ninth sample of a round with a least delay 4 ms above the lowest. 20 leave at 20
+/// ms, 40 at 40, when all are acknowledged; of these eight ACKs of two take the window to 56 before the ninth. Where
+/// new rounds are detected when the window grows (up to 5.15), the first sample still counts for the round before: one
+/// ACK later.
 #[test]
 fn cubic_leaves_slow_start_by_the_delay() {
     for stack in [LINUX_7_3, LINUX_5_10, LINUX_5_4] {

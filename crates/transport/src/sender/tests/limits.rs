@@ -1,8 +1,8 @@
-//! What limits a sender, transition by transition, as `TCP_INFO` would tell it.
+//! What limits a sender, transition by transition, as in `TCP_INFO`.
 
 use super::*;
 
-/// So many milliseconds, by what limited the sender.
+/// Milliseconds for each limit of the sender.
 #[derive(PartialEq, Eq, Default, Debug)]
 struct Millis {
     busy: u64,
@@ -42,7 +42,7 @@ fn a_connection_that_is_not_there_is_not_limited() {
 }
 
 /// Four segments of ten are admitted by the peer (`tcp_snd_wnd_test`). At 50 ms it offers twenty: the rest of the
-/// congestion window leaves, and from then on that is what limits.
+/// congestion window leaves, and limits from then on.
 #[test]
 fn the_peers_window_limits_until_an_attempt_that_it_does_not_stop() {
     let mut t = Setup { window: 4 * MSS, ..Setup::default() }.open();
@@ -77,7 +77,7 @@ fn the_application_limits_while_the_window_has_room() {
     assert_eq!(t.limited(100), Millis { busy: 30, cwnd: 15, app: 65, ..Millis::default() });
 }
 
-/// An application that takes back what it has written is what limits from then on.
+/// An application that takes back its data limits from then on.
 #[test]
 fn who_stops_is_limited_by_the_application() {
     let mut t = Setup { window: 4 * MSS, ..Setup::default() }.open();
@@ -100,8 +100,8 @@ fn pacing_limits_while_its_gate_is_closed() {
     assert_eq!(t.limited(40), Millis { busy: 20, pacing: 1, cwnd: 19, ..Millis::default() });
 }
 
-/// With a congestion window of 2000 the send buffer, 4 MiB at most, is full and the application asleep, but it is the
-/// window that limits. It becomes 5000: what is written leaves, as much for each ACK as the host's queue takes, and the
+/// With a congestion window of 2000 the send buffer, 4 MiB at most, is full and the application asleep, but the window
+/// limits. It becomes 5000: the written data leaves, as much for each ACK as the host's queue takes, and the
 /// application still sleeps. When all of it is out the buffer limits (`tcp_cwnd_validate`). At 100 ms more than a third
 /// is free: the application writes the rest of its 5 MB and has no more, so that the buffer no longer limits.
 #[test]

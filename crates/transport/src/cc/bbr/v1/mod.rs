@@ -1,9 +1,9 @@
 //! BBR, version 1 (N. Cardwell et al., ACM Queue 14(5), 2016; draft-cardwell-iccrg-bbr-congestion-control-00; Linux
-//! `net/ipv4/tcp_bbr.c`, whose integers and order of work are followed): the window and the pacing rate come from a
-//! model of the path, its highest recent delivery rate and its lowest recent RTT, not from losses or marks.
+//! `net/ipv4/tcp_bbr.c`, with its integers and order of work): the window and the pacing rate come from a model of the
+//! path, its highest recent delivery rate and its lowest recent RTT, not from losses or marks.
 //!
-//! - [`state`]: what it remembers, and which mode may follow which;
-//! - [`model`]: the delivery rate, rounds, and what a window has to be for them;
+//! - [`state`]: its memory, and which mode may follow which;
+//! - [`model`]: the delivery rate, rounds, and the window that they require;
 //! - [`startup`], [`drain`], [`probe_bw`], [`probe_rtt`]: the four modes, each with the rule that ends it;
 //! - [`policer`], [`long_term`]: the long-term rate that is used behind a token bucket;
 //! - [`aggregation`]: room for acknowledgements that come in heaps (from Linux 5.1 on);
@@ -133,7 +133,7 @@ impl CongestionControl for Bbr {
         }
     }
 
-    /// What was lost was not: nor was the pipe full, nor is there a policer. The window comes back with the state.
+    /// The losses were none: nor was the pipe full, nor is there a policer. The window comes back with the state.
     fn undo_cwnd(&mut self, view: &View, control: &Control) -> u32 {
         self.full_bw = 0;
         self.full_bw_rounds = 0;

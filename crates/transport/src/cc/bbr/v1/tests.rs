@@ -32,7 +32,7 @@ impl Bed {
         Self { bbr, tcb, rtt_us: RTT_US, app_limited: false, delayed: false, lost: 0, wait }
     }
 
-    /// So many are in flight, before the next ACK and after it.
+    /// Sets the number of packets in flight, before the next ACK and after it.
     fn in_flight(&mut self, packets: u32) {
         self.tcb.view.packets_out = packets;
     }
@@ -42,14 +42,14 @@ impl Bed {
         self
     }
 
-    /// The next ACK shows so many losses.
+    /// The next ACK shows `packets` losses.
     fn lose(&mut self, packets: u32) -> &mut Self {
         self.tcb.view.lost += packets;
         self.lost = packets;
         self
     }
 
-    /// An ACK of `delivered`, whose newest packet left when `prior` had been delivered, `rate` of them in 20 ms.
+    /// An ACK of `delivered`; its newest packet left when `prior` had been delivered, `rate` of them in 20 ms.
     fn tell(&mut self, delivered: u32, prior: u32, rate: Option<u32>) {
         self.tcb.view.delivered += delivered;
         if delivered > 0 {
@@ -77,7 +77,7 @@ impl Bed {
         self.tell(packets, self.bbr.round_end, Some(packets));
     }
 
-    /// An ACK now, in a round, whose rate is no news.
+    /// An ACK now, in a round, with a rate that is no news.
     fn ack(&mut self, delivered: u32) {
         self.ack_within_round(delivered);
     }
@@ -122,7 +122,7 @@ fn the_first_pace_is_the_window_over_the_rtt() {
 }
 
 /// The pipe is full after three rounds without a quarter more than the last growth: 49 is not 1.25 · 40; 50 is, and
-/// the count begins anew; 62 is not 62.5.
+/// the count starts over; 62 is not 62.5.
 #[test]
 fn startup_ends_after_three_rounds_without_growth() {
     let mut b = Bed::new(10);
@@ -146,7 +146,7 @@ fn startup_ends_after_three_rounds_without_growth() {
     assert_eq!(b.tcb.control.ssthresh, 86);
 }
 
-/// A bed whose pipe is full at 62 packets and that drains, 124 of them in flight.
+/// A bed with its pipe full at 62 packets, draining, 124 of them in flight.
 fn draining() -> Bed {
     let mut b = Bed::new(10);
     b.in_flight(124);
@@ -169,7 +169,7 @@ fn drain_ends_at_the_product() {
     assert_eq!((b.bbr.mode, b.bbr.cwnd_gain), (Mode::ProbeBw, 512));
     assert_eq!(b.bbr.phase_began, b.tcb.view.now);
     assert_ne!(b.bbr.phase, 1);
-    // What will have arrived when the next burst leaves does not count: 62 packets in 20 ms are 3 in a millisecond.
+    // Packets that arrive before the next burst leaves do not count: 62 packets in 20 ms are 3 in a millisecond.
     let mut b = draining();
     b.wait = Span::from_millis(1);
     b.in_flight(71);
@@ -202,7 +202,7 @@ fn cycling(phase: u32) -> Bed {
     let mut b = draining();
     b.in_flight(60);
     b.ack(2);
-    // What an earlier mode has queued is gone, and the pace is the phase's.
+    // The queue of an earlier mode is gone, and the pace is the phase's.
     b.bbr.phase = phase;
     b.bbr.phase_began = b.tcb.view.delivered_at;
     b.bbr.choose_gains();
@@ -455,7 +455,7 @@ fn recovery_conserves_packets_and_gives_the_window_back() {
 }
 
 /// A timeout: the window begins at one and grows to the target; the rate and its history stay, but Startup looks for
-/// growth anew. Undone, it comes back at once.
+/// growth again. Undo restores the window at once.
 #[test]
 fn a_timeout_and_its_undo() {
     let mut b = cycling(4);

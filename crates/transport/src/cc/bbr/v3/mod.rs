@@ -2,12 +2,13 @@
 //! its lowest recent RTT, within bounds that losses teach.
 //!
 //! There are two texts of it, and a control for each: `bbr3` is draft-ietf-ccwg-bbr as of 3 August 2026 (the posted text
-//! -06 is of 6 July), `bbr3-google` the kernel module of google/bbr, branch v3, whose behaviour last changed in
+//! -06 is of 6 July), `bbr3-google` the kernel module of google/bbr, branch v3, which last changed its behaviour in
 //! November 2023. They share all code; where they differ there is a named rule in [`rules`]. `bbr3-google-ecn` is the
 //! kernel's module on a route with the feature `ecn_low`, without which it takes no notice of marks.
 //!
-//! - [`version`], [`rules`]: the two texts; [`settings`]: what an experiment may set; [`memory`], [`parts`], [`marks`]: what is remembered;
-//! - [`state`]: the seven states, and the table of which may follow which;
+//! - [`version`], [`rules`]: the two texts; [`settings`]: what an experiment may set; [`memory`], [`parts`], [`marks`]:
+//!   its memory;
+//! - [`state`]: the seven states, and the table of allowed transitions;
 //! - [`model`]: rounds, the path's rate and lowest RTT, and what fills it; [`aggregation`]: ACKs that come in heaps;
 //! - [`signals`]: losses, and the short-term bounds; [`ecn`]: marks;
 //! - [`startup`], [`probe_bw`], [`probe_rtt`]: what each state does and when it ends;
@@ -19,8 +20,8 @@
 //! - the sample's `tx_in_flight` and `lost` are those of the newest segment that the ACK delivers;
 //! - "lost ranges" of Startup are runs of consecutive segments, counted in the round of losses that ends in recovery;
 //! - Startup's end by loss sets `full_bw_now`, too, as the draft's second test expects;
-//! - the undo state is saved once an episode, at its first loss: saved anew when recovery begins, it would keep
-//!   what the loss has cut already;
+//! - the undo state is saved once an episode, at its first loss: saved again when recovery begins, it would keep the
+//!   window that the loss has cut already;
 //! - Drain is not bounded by `inflight_longterm` (its code; its table says otherwise);
 //! - the draft has no response to marks, and says that a sender which sets ECT must have one: `bbr3` sends Not-ECT.
 //!

@@ -12,7 +12,7 @@ use sojourn_units::{Span, Time};
 
 /// How much slower than the estimate it is paced, so that queues shrink, percent.
 const PACING_MARGIN: u64 = 1;
-/// Bursts of which the window has room for three: one that is being built, one on its way, one that is being acknowledged.
+/// The window has room for this many bursts: one in the making, one on its way, one that is being acknowledged.
 const BURSTS: u32 = 3;
 /// A long burst of the draft, bytes.
 const LARGEST_QUANTUM: u64 = 64 * 1024;
@@ -103,8 +103,8 @@ impl<V: Version> Model<V> {
             .unwrap_or(u32::MAX / 4)
     }
 
-    /// Segments that leave together: what the rate gives in a millisecond, at least two, at most 64 kB (draft
-    /// §5.6.3); Google's are larger below 8 ms of RTT.
+    /// Segments that leave together: a millisecond at the estimated rate, at least two, at most 64 kB (draft §5.6.3);
+    /// Google's bursts are larger below 8 ms of RTT.
     pub(super) fn burst(&self, view: &View, control: &Control) -> u32 {
         if V::RULES.bursts_by_rtt {
             let more = SHORT_RTT_BURST.checked_shr(self.min_rtt_us >> SHORT_RTT_SHIFT).unwrap_or(0);
@@ -127,7 +127,7 @@ impl<V: Version> Model<V> {
         self.with_bursts(view, control, self.bdp(bw, gain))
     }
 
-    /// What is aimed at when nothing is probed: what fills the path, if the window admits it.
+    /// The target when nothing is probed: enough to fill the path, if the window admits it.
     pub(super) fn target_inflight(&self, view: &View, control: &Control) -> u32 {
         let target = if V::RULES.counts_at_departure {
             self.inflight(view, control, self.bw(), UNIT)
@@ -137,7 +137,8 @@ impl<V: Version> Model<V> {
         target.min(control.cwnd)
     }
 
-    /// Of `in_flight`, what decisions go by: all of it, or what will be in the network when the next burst leaves.
+    /// The part of `in_flight` that decisions use: all of it, or the packets that will be in the network when the next
+    /// burst leaves.
     pub(super) fn in_network(
         &self,
         view: &View,

@@ -54,7 +54,7 @@ pub(super) struct FullBw {
 /// What Startup has lost in this round of losses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StartupLosses {
-    /// ACKs that told of losses.
+    /// ACKs that reported losses.
     pub(super) acks: u32,
     /// Separate ranges of sequence numbers.
     pub(super) ranges: u32,
@@ -79,7 +79,7 @@ impl StartupLosses {
     }
 }
 
-/// What the feedback of a probe that is coming in stands for.
+/// The meaning of the feedback of a probe that is coming in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum AckPhase {
     /// No probe's.
@@ -87,11 +87,11 @@ pub(super) enum AckPhase {
     Init,
     /// REFILL sends.
     Refilling,
-    /// UP has begun; what comes in was sent before.
+    /// UP has begun; incoming ACKs are for data sent before it.
     Starting,
-    /// What comes in was sent by UP.
+    /// Incoming ACKs are for data that UP sent.
     Feedback,
-    /// UP is over; what comes in was sent by it.
+    /// UP is over; incoming ACKs are for data that it sent.
     Stopping,
 }
 
@@ -102,7 +102,7 @@ pub(super) struct Raise {
     pub(super) rounds: u32,
     /// Segments acknowledged that have not raised it yet.
     pub(super) acked: u32,
-    /// So many raise it by one; none do without it.
+    /// Segments acknowledged for each step of one; `None`: no raise.
     pub(super) acked_per_step: Option<u32>,
 }
 

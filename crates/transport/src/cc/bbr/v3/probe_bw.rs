@@ -1,5 +1,5 @@
-//! ProbeBW: DOWN, CRUISE, REFILL, UP. How long it cruises is bounded by two to three seconds and, so that Reno beside it
-//! finds room, by as many rounds as there are packets in flight, 63 at most. (draft §5.3.3, §5.5.5, §5.5.10.)
+//! ProbeBW: DOWN, CRUISE, REFILL, UP. How long it cruises is bounded by two to three seconds and, so that a competing
+//! Reno finds room, by as many rounds as there are packets in flight, 63 at most. (draft §5.3.3, §5.5.5, §5.5.10.)
 
 use super::memory::Model;
 use super::parts::{AckPhase, NONE};

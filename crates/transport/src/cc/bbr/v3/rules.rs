@@ -1,5 +1,5 @@
-//! In what the two versions of BBRv3 differ: the draft's and Google's. Each difference is a named rule; all else is
-//! written once.
+//! Differences between the two versions of BBRv3, the draft's and Google's. Each is a named rule; all other code is
+//! shared.
 
 /// A gain of one.
 pub(super) const UNIT: u32 = 25_600;
@@ -8,17 +8,17 @@ pub(super) const UNIT: u32 = 25_600;
 pub(super) enum StartupLoss {
     /// A round of fast recovery in which more than the threshold was lost, in this many separate ranges of sequence numbers.
     Ranges(u32),
-    /// A round of fast recovery in which this many ACKs told of losses, the last one's flight having lost more than the
-    /// threshold.
+    /// A round of fast recovery in which this many ACKs reported losses, the last one's flight having lost more than
+    /// the threshold.
     Acks(u32),
 }
 
 /// Over how many rounds extra acknowledged data is remembered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AggregationWindow {
-    /// The maximum of so many rounds, of one in Startup.
+    /// The maximum of this many rounds; of one round in Startup.
     Rounds(u32),
-    /// Two slots of so many rounds each, of one in Startup; what it adds is at most 100 ms of the rate.
+    /// Two slots with this many rounds each, with one in Startup; adds at most 100 ms of the rate.
     TwoSlots(u32),
 }
 

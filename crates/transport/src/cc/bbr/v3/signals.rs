@@ -34,8 +34,8 @@ impl<V: Version> Model<V> {
         }
     }
 
-    /// At the end of an ACK that ended a round of losses: the next begins with what this ACK has told. The kernel keeps
-    /// the old maxima while it is not known whether a tail-loss probe's loss was repaired.
+    /// At the end of an ACK that ended a round of losses: the next begins with this ACK's values. The kernel keeps the
+    /// old maxima while it is not known whether a tail-loss probe's loss was repaired.
     pub(super) fn advance_latest(&mut self, view: &View, sample: &ControlSample) {
         if !self.loss_round_start || (V::RULES.kernel_clocks && sample.acks_probe) {
             return;
@@ -109,7 +109,7 @@ impl<V: Version> Model<V> {
         };
     }
 
-    /// Whether so many lost of a flight are more than the threshold.
+    /// Whether `lost` of a flight exceed the threshold.
     pub(super) fn is_too_much_lost(flight: u32, lost: u32) -> bool {
         let threshold = u64::from(flight) * u64::from(V::RULES.loss_threshold);
         if V::RULES.loss_in_whole_segments {

@@ -16,7 +16,7 @@ const ROUNDS: u32 = 3;
 const MOST: u32 = 15;
 
 impl<V: Version> Model<V> {
-    /// Looks for growth anew, from this rate on.
+    /// Looks for growth again, from this rate on.
     pub(super) fn restart_full_bw(&mut self, baseline: u32) {
         self.full_bw = FullBw { baseline, ..FullBw::default() };
     }
@@ -75,7 +75,7 @@ impl<V: Version> Model<V> {
         }
     }
 
-    /// The queue was too much for the path: what is known to fit becomes the long-term bound.
+    /// The queue was too much for the path: the amount known to fit becomes the long-term bound.
     pub(super) fn end_startup_by_queue(&mut self, view: &View, control: &Control) {
         self.undo.state = Some(State::Startup);
         self.full_bw_reached = true;

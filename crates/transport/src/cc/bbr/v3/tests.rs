@@ -60,7 +60,7 @@ impl<V: Version> Bed<V> {
         self
     }
 
-    /// An ACK of `delivered`, whose newest packet left when `prior` had been delivered; `rate` of them in 20 ms.
+    /// An ACK of `delivered`; its newest packet left when `prior` had been delivered; `rate` of them in 20 ms.
     fn tell(&mut self, delivered: u32, prior: u32, rate: Option<u32>) {
         self.tcb.view.delivered += delivered;
         if delivered > 0 {
@@ -96,14 +96,14 @@ impl<V: Version> Bed<V> {
         self
     }
 
-    /// An ACK now, in a round and in a round of losses, whose rate is no news.
+    /// An ACK now, in a round and in a round of losses, with a rate that is no news.
     fn ack(&mut self, delivered: u32) -> &mut Self {
         let prior = self.bbr.round_end.min(self.bbr.loss_round_delivered).wrapping_sub(1);
         self.tell(delivered, prior, (delivered > 0).then_some(1));
         self
     }
 
-    /// A segment that left in a flight of so many is taken for lost, the `nth` since it left.
+    /// A segment that left in a flight of `in_flight` is taken for lost, the `nth` since it left.
     fn lose(&mut self, seq: u32, in_flight: u32, nth: u32) -> &mut Self {
         self.tcb.view.lost += 1;
         self.lost += 1;
@@ -257,8 +257,8 @@ fn growth_within_a_round() {
     assert_eq!((count::<Draft>(), count::<Google>()), (2, 1));
 }
 
-/// In a round of recovery more than 2 % lost in six ranges: Startup is over, and what was delivered is the bound. Five
-/// ranges are not enough, nor is a fiftieth.
+/// In a round of recovery more than 2 % lost in six ranges: Startup is over, and the delivered number is the bound.
+/// Five ranges are not enough, nor is a fiftieth.
 #[test]
 fn startup_ends_by_loss_in_six_ranges() {
     for (ranges, delivered, over) in [(6, 99, true), (5, 99, false), (6, 300, false)] {
@@ -342,7 +342,7 @@ fn drain_ends_at_the_product_or_in_time() {
     assert_eq!(b.bbr.state, State::Cruise);
 }
 
-/// What an experiment sets is what happens, and nothing else is: 0.35 is 8960 of 25600, 0.34375 the kernel's 88/256.
+/// The setting of an experiment takes effect exactly: 0.35 is 8960 of 25600, 0.34375 the kernel's 88/256.
 #[test]
 fn the_drain_gain_is_what_is_set() {
     let mut b = Bed::<Draft>::new();
@@ -379,8 +379,8 @@ fn the_table_of_options_has_the_texts_own_numbers() {
     run::<GoogleEcn>();
 }
 
-/// With ProbeRTT each second and a filter of two the lowest RTT is looked for after one second, and the model gives its own up after
-/// two: 25 ms in the place of 20.
+/// With ProbeRTT each second and a filter of two the search for the lowest RTT begins after one second, and the model
+/// gives its own up after two: 25 ms instead of 20.
 #[test]
 fn the_interval_and_the_window_are_what_is_set() {
     let mut b = Bed::<Draft>::cruising();
@@ -514,7 +514,8 @@ fn the_threshold_of_loss() {
     assert_eq!(Model::<Google>::flight_that_fits(100, 3), 99);
 }
 
-/// A loss in UP's flight: the bound is what fitted, at least 0.7 of the target, and DOWN begins at once. Once a probe.
+/// A loss in UP's flight: the bound is the amount that fitted, at least 0.7 of the target, and DOWN begins at once.
+/// Once a probe.
 #[test]
 fn too_much_in_up() {
     let mut b = Bed::<Draft>::probing();
@@ -775,7 +776,7 @@ fn heaps_of_acks() {
         assert_eq!(b.bbr.extra_acked(), 40);
         b.later(10_001).ack(51);
         assert_eq!(b.bbr.extra_acked(), 60);
-        // What was expected has caught up: a new epoch.
+        // The expected number has caught up: a new epoch.
         b.later(20_000).ack(1);
         b.ack(9);
         assert_eq!((b.bbr.aggregation.epoch.acked, b.bbr.extra_acked()), (10, 60));

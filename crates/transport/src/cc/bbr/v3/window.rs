@@ -1,5 +1,5 @@
-//! The window: what the model says is needed, reached no faster than what was acknowledged, and below the bounds of the
-//! phase. (draft §5.6.4.)
+//! The window: it grows towards the model's target no faster than data is acknowledged, and stays below the bounds of
+//! the phase. (draft §5.6.4.)
 
 use super::memory::{LEAST_CWND, Model};
 use super::parts::NONE;
