@@ -75,6 +75,18 @@ def test_an_experiment_names_it_beside_itself_and_its_runs_can_be_made_again(lib
     assert stored.table("queue_signals").equals(ramp.table("queue_signals"))
 
 
+def test_it_holds_real_packets_on_the_live_engine(library: Path, tmp_path: Path) -> None:
+    if "namespaces" in (probed := call("shell", "-q", "-o", tmp_path / "probe", "--", "true")).stderr:
+        pytest.skip(f"no namespaces: {probed.stderr.strip()}")
+    words = ["--engine", "live", "--only", "queue=ramp", "--set", "experiment.duration=2s"]
+    done = call("run", library.parent / "ramp.toml", "-o", tmp_path / "live", *words)
+    assert done.returncode == 0, done.stderr
+    (record,) = Folder.open(tmp_path / "live").records()
+    digest = record.key.scenario["plugins"][0]["digest"]
+    assert f"plugin libramp.so {digest}" in record.key.version
+    assert "ramp" in set(record.table("queue_signals")["reason"])
+
+
 def test_another_build_is_another_run_and_another_place_is_not(library: Path, tmp_path: Path) -> None:
     first = sojourn.load(library.parent / "ramp.toml").run_keys
     (tmp_path / "ramp.toml").write_text(EXPERIMENT)

@@ -1,8 +1,8 @@
-//! Programs of the machine as flows: where they are, what they may read, what they see, and which flow their packets belong to.
+//! Programs of the machine as flows: their files, the files that they may read, their environment, and the owner of their packets.
 //!
 //! Every engine that runs programs takes this from here, so that a flow of programs is the same on each of them. Invariants: a
-//! flow's two addresses are its alone; a program sees no variable of this process's environment; what a program may read is
-//! the system's, its own folder's and what the experiment names.
+//! flow's two addresses are its alone; a program sees no variable of this process's environment; a program may read the files of
+//! the system, of its own folder and those that the experiment names.
 
 use sojourn_model::{Flow, Ip, Program, Scenario, Traffic};
 use std::collections::BTreeSet;
@@ -188,7 +188,7 @@ fn located(program: &Program, word: &str) -> Option<PathBuf> {
     is_there.then(|| PathBuf::from(word))
 }
 
-/// Whether a file lies where programs have a folder of their own in the place of the machine's (`furnish` of the agent).
+/// Whether a file is in a folder that programs have of their own, instead of the machine's.
 fn is_hidden(file: &Path) -> bool {
     ["/tmp", "/var/tmp", "/var/log", "/dev", "/run"].iter().any(|own| file.starts_with(own))
 }
@@ -202,7 +202,7 @@ pub fn missing(program: &Program) -> Vec<(End, &str)> {
         .collect()
 }
 
-/// What the programs of a scenario may read besides what every guest may.
+/// What the programs of a scenario may read in addition to [`PLACES`].
 pub fn reads(scenario: &Scenario) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for (_, program) in programs(scenario) {
@@ -219,7 +219,7 @@ pub fn reads(scenario: &Scenario) -> BTreeSet<PathBuf> {
     found
 }
 
-/// The folder that a program's own files are in: the one above `bin`, else the one that it lies in.
+/// The folder of a program's own files: the one above `bin`, else its own.
 fn home_of(program: &Path) -> Option<PathBuf> {
     let folder = program.parent().filter(|folder| folder.is_absolute())?;
     let is_bin =
@@ -229,7 +229,7 @@ fn home_of(program: &Path) -> Option<PathBuf> {
     (home.parent().is_some()).then(|| home.to_path_buf())
 }
 
-/// A path whose `~` is the user's home.
+/// A path with `~` replaced by the user's home.
 fn at_home(path: &str) -> PathBuf {
     match (path.strip_prefix('~'), std::env::home_dir()) {
         (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {

@@ -458,7 +458,7 @@ fn of_program(refusals: &mut Refusals, kernel: Option<&Kernel>, flow: &Flow, pro
         );
     }
     if flow.dscp != Dscp::BEST_EFFORT {
-        let why = "what a program sends has the DSCP that it chooses";
+        let why = "a program chooses the DSCP of its packets";
         refusals.limit("a DSCP", &place, why, "tell the program, or use a rewriter");
     }
 }

@@ -42,6 +42,7 @@ pub struct Live {
     helper: HelperCommand,
     /// Congestion controls of the host's kernel.
     controls: Vec<String>,
+    qdiscs: Registry<Packet>,
     spin: bool,
     offload: Option<bool>,
 }
@@ -49,7 +50,19 @@ pub struct Live {
 impl Live {
     /// On this machine. `helper` starts a process that calls [`crate::helper_main`].
     pub fn new(helper: HelperCommand) -> Self {
-        Self { helper, controls: controls(), spin: false, offload: None }
+        let (controls, qdiscs) = (controls(), Registry::built_in());
+        Self { helper, controls, qdiscs, spin: false, offload: None }
+    }
+
+    /// The queue disciplines that it knows.
+    pub const fn qdiscs(&self) -> &Registry<Packet> {
+        &self.qdiscs
+    }
+
+    /// With these queue disciplines: those of [`Live::qdiscs`], and others that were added to them.
+    #[must_use]
+    pub fn with_registry(self, qdiscs: Registry<Packet>) -> Self {
+        Self { qdiscs, ..self }
     }
 
     /// With a relay that never sleeps: it keeps one processor busy, and departures are more exact.
@@ -124,12 +137,12 @@ impl Engine for Live {
     }
 
     fn identity(&self, scenario: &Scenario) -> String {
-        machine() + &programs::identity(scenario)
+        let plugins = scenario.plugins.iter().map(|plugin| format!(", {}", plugin.identity()));
+        machine() + &programs::identity(scenario) + &plugins.collect::<String>()
     }
 
     fn capabilities(&self) -> Capabilities {
-        let registry = Registry::<Packet>::built_in();
-        let qdiscs = registry.disciplines().iter().map(|d| Feature::Qdisc(d.name.to_owned()));
+        let qdiscs = self.qdiscs.disciplines().iter().map(|d| Feature::Qdisc(d.name.to_owned()));
         let controls = self.controls.iter().cloned().map(Feature::CongestionControl);
         // Without the key, an experiment has the default.
         let stacks = [HOST_STACK, sojourn_stacks::DEFAULT].map(|s| Feature::Stack(s.to_owned()));
@@ -161,10 +174,6 @@ impl Engine for Live {
         if programs::programs(scenario).count() > MOST_PROGRAMS {
             let why = "each has two namespaces of its own, in which the relay looks for packets";
             limit("more than 16 flows of programs".into(), Place::Flows, why, "");
-        }
-        if !scenario.plugins.is_empty() {
-            let why = "plugins and classes queue the simulator's packets, and not real frames";
-            limit("plugins".into(), Place::Experiment, why, "run it with --engine sim");
         }
         for (when, place) in times(scenario) {
             if let When::State { gauge: Gauge::Flow { flow, name }, .. } = when
@@ -214,10 +223,10 @@ impl Engine for Live {
         }
         let clock = Clock::start();
         let mut traffic = Kernel::new(scenario, lab, clock, pairs).map_err(failed)?;
-        let (registry, elements) = (Registry::built_in(), Elements::built_in());
+        let elements = Elements::built_in();
         let setting = Setting {
             scenario,
-            registry: &registry,
+            registry: &self.qdiscs,
             elements: &elements,
             links,
             pair_of,
@@ -248,7 +257,10 @@ impl Live {
         let (why, help) = match &refusal.what {
             Feature::CongestionControl(name) => (
                 format!("this machine's kernel has {}", self.controls.join(", ")),
-                format!("as root: modprobe tcp_{name}; or --engine sim"),
+                match name.starts_with("python:") {
+                    true => "a kernel runs no Python: --engine sim".to_owned(),
+                    false => format!("as root: modprobe tcp_{name}; or --engine sim"),
+                },
             ),
             Feature::Stack(_) => (
                 "its hosts run this machine's kernel, whatever a stack says".to_owned(),
@@ -299,7 +311,7 @@ fn of_program(
         (
             flow.dscp != Dscp::BEST_EFFORT,
             "a DSCP",
-            "what a program sends has the DSCP that it chooses",
+            "a program chooses the DSCP of its packets",
             "tell the program, or use a rewriter",
         ),
         (

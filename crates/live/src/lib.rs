@@ -33,6 +33,7 @@ mod validity;
 pub use engine::Live;
 pub use helper::main as helper_main;
 pub use lab::HelperCommand;
+pub use packet::Packet;
 pub use protocol::Failure;
 pub use shell::{Ended, Shell, ShellError, Window, shell};
 pub use validity::{MOST_BUSY, MOST_LATE_S, Validity};

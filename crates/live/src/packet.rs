@@ -11,9 +11,9 @@ use sojourn_wire::{ChecksumAt, Frame};
 
 use crate::protocol::Host;
 
-/// A packet's handle: what queues move.
+/// A real packet's handle, as the live engine's queues hold it.
 #[derive(Clone, Debug)]
-pub(crate) struct Packet(Box<Inner>);
+pub struct Packet(Box<Inner>);
 
 #[derive(Clone, Debug)]
 struct Inner {

@@ -68,6 +68,15 @@ pub struct Plugin {
     pub name: Option<String>,
 }
 
+impl Plugin {
+    /// Which build it is, in words that belong to a run's identity: `plugin libmine.so DIGEST`.
+    pub fn identity(&self) -> String {
+        let file = self.path.rsplit('/').next().unwrap_or_default();
+        let kind = if self.name.is_some() { "python" } else { "plugin" };
+        format!("{kind} {file} {}", self.digest)
+    }
+}
+
 /// What time 0 of a run is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -19,29 +19,34 @@ mod linux;
 mod live;
 mod sim;
 
-pub use live::helper as live_helper_command;
+pub use live::{Qdiscs, helper as live_helper_command};
 
-/// All of them. The simulator is this one, with what was added to it.
-fn registry(sim: &Sim) -> Registry {
+/// All of them. The simulator is this one, with what was added to it; the live engine has these queue disciplines.
+fn registry(sim: &Sim, live: &Qdiscs) -> Registry {
     let mut engines = Registry::new();
     sim::add(&mut engines, sim);
     linux::add(&mut engines, sim);
-    live::add(&mut engines);
+    live::add(&mut engines, live);
     engines
 }
 
 /// The engine of this name.
 pub fn engine(py: Python<'_>, name: &str) -> PyResult<Box<dyn Engine>> {
-    engine_with(py, name, Sim::new())
+    engine_with(py, name, Sim::new(), &Qdiscs::built_in())
 }
 
-/// The engine of this name; if it is the simulator, this one. `linux:NAME` is Linux on the kernel of this name.
-pub fn engine_with(py: Python<'_>, name: &str, sim: Sim) -> PyResult<Box<dyn Engine>> {
+/// The engine of this name; the simulator is this one, the live engine has these queue disciplines. `linux:NAME` is Linux on the kernel of this name.
+pub fn engine_with(
+    py: Python<'_>,
+    name: &str,
+    sim: Sim,
+    live: &Qdiscs,
+) -> PyResult<Box<dyn Engine>> {
     match parts(name) {
         (LINUX, Some(kernel)) => Ok(Box::new(linux::Foreseeing::new(linux_on(py, kernel)?, &sim))),
-        (plain, None) => registry(&sim).engine(plain).map_err(|error| unknown(py, &error)),
+        (plain, None) => registry(&sim, live).engine(plain).map_err(|error| unknown(py, &error)),
         (other, Some(_)) => {
-            registry(&sim).engine(other).map_err(|error| unknown(py, &error))?;
+            registry(&sim, live).engine(other).map_err(|error| unknown(py, &error))?;
             let why = format!("the engine {other} has no kernels to choose from");
             Err(usage_error(py, &why, Some("write linux:NAME")))
         }
@@ -89,7 +94,7 @@ pub fn standing_kernels(cache: PathBuf) -> Vec<(&'static str, String)> {
 /// The names of the engines.
 #[pyfunction]
 pub fn engines() -> Vec<String> {
-    registry(&Sim::new()).names().map(str::to_owned).collect()
+    registry(&Sim::new(), &Qdiscs::built_in()).names().map(str::to_owned).collect()
 }
 
 /// Facts about an engine ([`sojourn_engine::Facts`]).
@@ -106,8 +111,9 @@ pub struct Facts {
 /// What the engine of this name is; a kernel behind a colon does not matter.
 #[pyfunction]
 pub fn facts(py: Python<'_>, engine: &str) -> PyResult<Facts> {
-    let found =
-        registry(&Sim::new()).facts(parts(engine).0).map_err(|error| unknown(py, &error))?;
+    let found = registry(&Sim::new(), &Qdiscs::built_in())
+        .facts(parts(engine).0)
+        .map_err(|error| unknown(py, &error))?;
     Ok(Facts {
         title: found.title,
         clock: found.clock.name(),
@@ -123,7 +129,10 @@ pub fn facts(py: Python<'_>, engine: &str) -> PyResult<Facts> {
 #[pyo3(signature = (engine = "sim"))]
 pub fn version(py: Python<'_>, engine: &str) -> PyResult<String> {
     let (engine, _) = parts(engine);
-    registry(&Sim::new()).version(engine).map(str::to_owned).map_err(|error| unknown(py, &error))
+    registry(&Sim::new(), &Qdiscs::built_in())
+        .version(engine)
+        .map(str::to_owned)
+        .map_err(|error| unknown(py, &error))
 }
 
 /// The sources that the digest in this engine's version covers: files, relative to the extension's crate, and crates of others

@@ -1,7 +1,7 @@
 //! Plugins: those named are loaded for each call, and let go after it. The operating system keeps one copy.
 
 use crate::custom::{Attached, Classes, Wrong};
-use crate::engines;
+use crate::engines::{self, Qdiscs};
 use crate::errors::usage_error;
 use pyo3::prelude::*;
 use sojourn_engine::Engine;
@@ -56,14 +56,19 @@ pub fn engine_of<'a>(
     name: &str,
     scenarios: impl IntoIterator<Item = &'a Scenario> + Clone,
 ) -> PyResult<Box<dyn Engine>> {
-    let plugins = Plugins::of(scenarios.clone());
-    let sim = plugins.and_then(|plugins| sim(&plugins)).map_err(|error| load_error(py, &error))?;
+    let mut live = Qdiscs::built_in();
+    let sim = Plugins::of(scenarios.clone())
+        .and_then(|plugins| plugins.add_qdiscs(&mut live).and_then(|()| sim(&plugins)))
+        .map_err(|error| load_error(py, &error))?;
     let classes = Classes::of(scenarios).map_err(|wrong| class_error(py, &wrong))?;
     if classes.is_empty() {
-        return engines::engine_with(py, name, sim);
+        return engines::engine_with(py, name, sim, &live);
     }
-    let sim = classes.sim(&sim).map_err(|wrong| class_error(py, &wrong))?;
-    let engine = engines::engine_with(py, name, sim)?;
+    let sim = classes
+        .add_qdiscs(&mut live)
+        .and_then(|()| classes.sim(&sim))
+        .map_err(|wrong| class_error(py, &wrong))?;
+    let engine = engines::engine_with(py, name, sim, &live)?;
     Ok(Box::new(Attached(engine)))
 }
 

@@ -28,8 +28,8 @@ use known::Known;
 use sojourn_capture::Capture;
 use sojourn_engine::{Capabilities, Clock, Engine, Facts, Foreseen, RunError, Watch};
 use sojourn_model::{
-    By, ElementKind, Feature, Kind, Place, Quic, RuleKind, Scenario, Shaper, Traffic, TrafficKind,
-    TunnelProtocol, Unsupported,
+    By, ElementKind, Feature, Kind, Place, Plugin, Quic, RuleKind, Scenario, Shaper, Traffic,
+    TrafficKind, TunnelProtocol, Unsupported,
 };
 use sojourn_path::{Elements, NamedElement, NamedLink};
 use sojourn_qdisc::{Family, NotAdded, Registry, RegistryError, TcError};
@@ -39,7 +39,6 @@ use sojourn_transport::cc::{
     AddError, AnyCongestionControl, CongestionControl, Info, Registry as Controls,
 };
 use sojourn_transport::stack::{PragueVersion, TcpQuirks};
-use std::path::Path;
 use std::sync::Arc;
 
 pub use flow::FlowState;
@@ -252,12 +251,7 @@ impl Engine for Sim {
     }
 
     fn identity(&self, scenario: &Scenario) -> String {
-        let named = scenario.plugins.iter().map(|plugin| {
-            let file = Path::new(&plugin.path).file_name().unwrap_or_default().display();
-            let kind = if plugin.name.is_some() { "python" } else { "plugin" };
-            format!("{kind} {file} {}", plugin.digest)
-        });
-        named.collect::<Vec<_>>().join(", ")
+        scenario.plugins.iter().map(Plugin::identity).collect::<Vec<_>>().join(", ")
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -9,8 +9,8 @@ use super::fault::Wrong;
 use super::name::{is_class, named, parse};
 use pyo3::prelude::*;
 use sojourn_model::{Plugin, Scenario};
-use sojourn_qdisc::{BuildContext, Registry, TcTokens};
-use sojourn_sim::{PacketBox, Sim};
+use sojourn_qdisc::{BuildContext, OwnedPacket, Registry, TcTokens};
+use sojourn_sim::Sim;
 use sojourn_transport::cc::{AnyCongestionControl, Info};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -147,6 +147,18 @@ impl Classes {
         self.aqms.iter().any(|known| known.info.name == word && known.changes)
     }
 
+    /// Adds their queue disciplines.
+    pub fn add_qdiscs<P: OwnedPacket>(&self, registry: &mut Registry<P>) -> Result<(), Wrong> {
+        for class in &self.aqms {
+            let entry = Arc::clone(class);
+            let build = move |words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, P>| {
+                aqm::build(&entry, words, cx)
+            };
+            registry.add_entry(class.info, build).map_err(|error| refused(&error))?;
+        }
+        Ok(())
+    }
+
     /// This simulator with them.
     pub fn sim(&self, sim: &Sim) -> Result<Sim, Wrong> {
         let (mut qdiscs, mut controls) = (sim.qdiscs().clone(), sim.controls().clone());
@@ -163,14 +175,7 @@ impl Classes {
             let make = move |_: &_| AnyCongestionControl::custom(PythonControl::new(&entry));
             controls.add(info, make).map_err(|error| refused(&error))?;
         }
-        for class in &self.aqms {
-            let entry = Arc::clone(class);
-            let build = move |words: &mut TcTokens<'_>, cx: &mut BuildContext<'_, PacketBox>| {
-                aqm::build(&entry, words, cx)
-            };
-            let added: Result<(), _> = Registry::add_entry(&mut qdiscs, class.info, build);
-            added.map_err(|error| refused(&error))?;
-        }
+        self.add_qdiscs(&mut qdiscs)?;
         Ok(Sim::with_registry(qdiscs).with_controls(controls))
     }
 

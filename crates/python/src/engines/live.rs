@@ -2,9 +2,12 @@
 
 use pyo3::prelude::*;
 use sojourn_engine::Registry;
-use sojourn_live::{HelperCommand, Live, NAME};
+use sojourn_live::{HelperCommand, Live, NAME, Packet};
 use std::ffi::OsString;
 use std::path::PathBuf;
+
+/// The queue disciplines of real packets.
+pub type Qdiscs = sojourn_qdisc::Registry<Packet>;
 
 /// Python's words that load this very extension, by its file, and nothing else of the package: a few milliseconds.
 const WORDS: &str = "import sys
@@ -15,14 +18,16 @@ core = module_from_spec(spec_from_loader('sojourn._core', loader))
 loader.exec_module(core)
 sys.exit(core.live_helper(int(sys.argv[2])))";
 
-/// Adds it.
-pub(super) fn add(engines: &mut Registry) {
-    engines.add(NAME, version!("LIVE_SOURCES"), || {
+/// Adds it, with these queue disciplines.
+pub(super) fn add(engines: &mut Registry, qdiscs: &Qdiscs) {
+    let qdiscs = qdiscs.clone();
+    engines.add(NAME, version!("LIVE_SOURCES"), move || {
         // Without an interpreter nobody can ask for the engine.
-        Live::new(Python::attach(helper).unwrap_or_else(|_| HelperCommand {
+        let helper = Python::attach(helper).unwrap_or_else(|_| HelperCommand {
             program: PathBuf::from("python3"),
             arguments: Vec::new(),
-        }))
+        });
+        Live::new(helper).with_registry(qdiscs.clone())
     });
 }
 
