@@ -186,3 +186,78 @@ impl<P: Packet> OnLink<P> {
         self.on_way.into_iter().map(|(.., packet)| packet).chain(cut)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Walker;
+    use sojourn_units::Span;
+
+    /// Takes a packet each millisecond; cuts each in two and loses the third.
+    #[derive(Clone, Debug, Default)]
+    struct Halves {
+        taken: u32,
+        next: Time,
+    }
+
+    impl Link for Halves {
+        fn ready(&mut self, now: Time, _waiting: Backlog) -> Time {
+            now.max(self.next)
+        }
+
+        fn take(&mut self, now: Time, _bytes: u32, _left: Backlog) -> Fate {
+            self.taken += 1;
+            self.next = now + Span::from_millis(1);
+            if self.taken == 3 { Fate::Lost(Reason::Policer) } else { Fate::Cut }
+        }
+
+        fn resume(&mut self, now: Time) -> Fate {
+            self.next = now + Span::from_millis(1);
+            Fate::Arrives(now + Span::from_millis(1))
+        }
+    }
+
+    #[derive(Default)]
+    struct Waiting {
+        packets: VecDeque<Walker>,
+        lost: Vec<usize>,
+    }
+
+    impl Queue<Walker> for Waiting {
+        fn backlog(&self) -> Backlog {
+            let packets = self.packets.len() as u32;
+            Backlog { packets, bytes: u64::from(packets) * 1514 }
+        }
+
+        fn dequeue(&mut self, _now: Time) -> Dequeued<(Walker, Sojourn)> {
+            let next = self.packets.pop_front();
+            next.map_or(Dequeued::Empty, |packet| {
+                Dequeued::Packet((packet, Sojourn { waited: Span::ZERO, class: None }))
+            })
+        }
+
+        fn lost(&mut self, _now: Time, packet: Walker, _reason: Reason) {
+            self.lost.push(packet.flow);
+        }
+    }
+
+    #[test]
+    fn the_rest_of_a_packet_goes_before_any_other_even_if_none_waits() {
+        let mut queue = Waiting::default();
+        queue.packets.extend((0..4).map(|flow| Walker { flow, ..Walker::default() }));
+        let mut link = OnLink::new(Box::new(Halves::default()));
+        let (mut now, mut arrived, mut held) = (Time::ZERO, Vec::new(), Vec::new());
+        while now < Time::NEVER {
+            held.push(link.held().count());
+            match link.serve(now, &mut queue) {
+                Poll::Packet(packet, _) => arrived.push((packet.flow, now.as_nanos() / 1_000_000)),
+                Poll::Later(at) => now = at,
+            }
+        }
+        // Each takes two milliseconds and arrives one after its second half; the third is lost at once.
+        assert_eq!(arrived, [(0, 2), (1, 4), (3, 7)]);
+        assert_eq!(queue.lost, [2]);
+        assert!(held.iter().all(|packets| *packets <= 2), "{held:?}");
+        assert_eq!(link.into_held().count(), 0);
+    }
+}
