@@ -87,7 +87,7 @@ pub(crate) struct Program {
     pub(crate) files: BTreeMap<String, String>,
     /// What it sees as `/etc/hosts`.
     pub(crate) hosts: String,
-    /// What it may read besides the system's.
+    /// The files and folders that it may read in addition to the system's.
     pub(crate) reads: Vec<PathBuf>,
 }
 

@@ -442,7 +442,7 @@ fn output(run: &Run) -> Vec<String> {
     (0..table.len()).map(line).collect()
 }
 
-/// Beside a TCP of the kernel's. All packets of each belong to it.
+/// Next to a TCP of the kernel's. All packets of each belong to it.
 fn two_flows_of_programs_have_the_same_port() {
     let kernel = "[[flow]]\nname = \"k\"\ncc = \"reno\"\n\
                   [[window]]\nname = \"all\"\nfrom = \"0s\"\nto = \"6s\"\n"
