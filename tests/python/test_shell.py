@@ -241,7 +241,7 @@ def test_programs_of_an_experiment_run_live(tmp_path: Path) -> None:
     failing = _experiment(tmp_path, PROGRAM.replace("server/file", "server/none"))
     failed = sojourn("run", failing, "-o", "s", "--engine", "live", cwd=tmp_path)
     assert failed.returncode == 1, failed.stderr
-    assert "flow page: its client ended with exit status 1, and 0 is what it should end with" in failed.stderr
+    assert "flow page: its client ended with exit status 1; expected: exit status 0" in failed.stderr
     assert "HTTP Error 404" in failed.stderr
 
 

@@ -311,7 +311,7 @@ fn of_program(
         (
             flow.dscp != Dscp::BEST_EFFORT,
             "a DSCP",
-            "what a program sends has the DSCP that it chooses",
+            "a program chooses the DSCP of its packets",
             "tell the program, or use a rewriter",
         ),
         (

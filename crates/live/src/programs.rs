@@ -451,9 +451,7 @@ impl Thread {
         let wanted = if end == End::Client { i32::from(run.program.exit) } else { 0 };
         match (run.state, end) {
             (State::Preparing | State::Running, _) if status != wanted => Err(match end {
-                End::Client => {
-                    run.fault(end, &format!("{how}, and {wanted} is what it should end with"))
-                }
+                End::Client => run.fault(end, &format!("{how}; expected: exit status {wanted}")),
                 End::Server => run.fault(end, &format!("{how} before its client")),
             }),
             (State::Running, End::Client) => self.end(place, &how, true),

@@ -145,7 +145,7 @@ pub(crate) enum Reply {
     Exited(u32, i32),
     /// Whether a program listens.
     Listens(bool),
-    /// Nothing more is to be said.
+    /// The order is carried out.
     Done,
 }
 
