@@ -116,7 +116,12 @@ pub(crate) static EXPERIMENT: Section = Section {
             "Shared libraries with queue disciplines or congestion controls of one's own, seen from this file: `./libmine.so`. \
              They are native code, which runs with your rights.",
         ),
-        default("stack", Ty::Stack, "linux-7.3", "The default stack of hosts and hops: one of `sojourn stacks`; or `host`, this machine's kernel, on the live engine alone (its queues are those of the default)."),
+        default(
+            "stack",
+            Ty::Stack,
+            "linux-7.3",
+            "The default stack of hosts and hops: one of `sojourn stacks`; or `host`, this machine's kernel, on the live engine alone (its queues are those of the default).",
+        ),
         default("ip", IP, "4", "The default version of IP for flows: 4 or 6."),
         required("duration", LENGTH, "How long the run lasts after time 0."),
         default(
@@ -602,7 +607,11 @@ pub(crate) static FLOW: Section = Section {
             "A source that alternates between on and off: TCP, or UDP if `udp` is given, too.",
         ),
         key("quic", Ty::Table(&QUIC), "One QUIC connection between two real implementations."),
-        key("program", Ty::Table(&PROGRAM), "Programs of the machine, on the Linux and the live engine."),
+        key(
+            "program",
+            Ty::Table(&PROGRAM),
+            "Programs of the machine, on the Linux and the live engine.",
+        ),
         key(
             TrafficKind::App.name(),
             Ty::Text,
