@@ -195,6 +195,7 @@ def test_an_experiment_runs_live_and_repeats(tmp_path: Path) -> None:
     assert "are identical on sim" in sojourn("run", file, "-o", "s", "--repeat", "2", cwd=tmp_path).stderr
 
 
+RENO = '[[flow]]\nname = "f"\ncc = "reno"\n'
 PROGRAM = """
 [[flow]]
 name = "page"
@@ -240,22 +241,24 @@ def test_programs_of_an_experiment_run_live(tmp_path: Path) -> None:
     failing = _experiment(tmp_path, PROGRAM.replace("server/file", "server/none"))
     failed = sojourn("run", failing, "-o", "s", "--engine", "live", cwd=tmp_path)
     assert failed.returncode == 1, failed.stderr
-    assert "flow page: its client ended with exit status 1, where it should end with 0" in failed.stderr
+    assert "flow page: its client ended with exit status 1; expected: exit status 0" in failed.stderr
     assert "HTTP Error 404" in failed.stderr
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (PROGRAM.replace("/usr/bin/python3", "no-such-python"), "flow page: the server no-such-python: this machine has no such program"),
+        (
+            PROGRAM.replace("/usr/bin/python3", "no-such-python"),
+            "flow page: the server no-such-python: this machine has no such program",
+        ),
         (PROGRAM.replace("ready =", 'cpu_limit = "2s"\nready ='), "flow page: cpu_limit: this machine's clock goes on"),
         (
-            '[[flow]]\nname = "f"\ncc = "reno"\n'
-            '[[event]]\nname = "e"\nat = "flow f ssthresh > 9"\nhop = "b"\nrate = "1mbit"\n',
+            f'{RENO}[[event]]\nname = "e"\nat = "flow f ssthresh > 9"\nhop = "b"\nrate = "1mbit"\n',
             "event e: ssthresh of flow f: a kernel shows a TCP sender's cwnd, and no other number of a flow",
         ),
     ],
-)  # fmt: skip
+)
 def test_the_live_engine_names_what_it_cannot_run(tmp_path: Path, more: str, said: str) -> None:
     ran = sojourn("run", _experiment(tmp_path, more), "-o", "r", "--engine", "live", cwd=tmp_path)
     assert ran.returncode == 2, ran.stderr
@@ -266,8 +269,7 @@ def test_the_live_engine_names_what_it_cannot_run(tmp_path: Path, more: str, sai
 @pytest.mark.usefixtures("allowed")
 def test_a_queue_in_python_holds_real_packets(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text((Path(__file__).parent / "own_classes.py").read_text())
-    flow = '[[flow]]\nname = "f"\ncc = "reno"\n'
-    file = _experiment(tmp_path, flow)
+    file = _experiment(tmp_path, RENO)
     file.write_text(file.read_text().replace('"fq_codel"', '"python:own.py:Fifo limit 10"'))
     ran = sojourn("run", file, "-o", "r", "--engine", "live", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
@@ -277,18 +279,14 @@ def test_a_queue_in_python_holds_real_packets(tmp_path: Path) -> None:
     assert set(signals["reason"]) == {"tail"}
     queues = record.table("queues")
     assert 0 < queues["packets"].max() <= 10
-    refused = _experiment(tmp_path, '[[flow]]\nname = "f"\ncc = "python:own.py:Reno"\n')
+    refused = _experiment(tmp_path, RENO.replace("reno", "python:own.py:Reno"))
     ran = sojourn("run", refused, "-o", "s", "--engine", "live", cwd=tmp_path)
     assert (ran.returncode, "a kernel runs no Python" in ran.stderr) == (2, True), ran.stderr
 
 
 def test_the_host_s_kernel_is_a_stack_of_the_live_engine_alone(tmp_path: Path) -> None:
-    file = tmp_path / "e.toml"
-    text = (
-        '[experiment]\nname = "e"\nstack = "host"\nduration = "1s"\nping = false\n[[hop]]\nname = "b"\nrate = "10mbit"\n'
-        'qdisc = "fq_codel"\nrtt = "10ms"\n[[flow]]\nname = "f"\ncc = "reno"\n'
-    )
-    file.write_text(text)
+    file = _experiment(tmp_path, RENO)
+    text = file.read_text()
     refused = sojourn("run", file, "-o", "r", cwd=tmp_path)
     assert refused.returncode == 2, refused.stderr
     assert "experiment: stack host: its hosts are not this machine's kernel" in refused.stderr

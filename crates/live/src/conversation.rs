@@ -1,4 +1,4 @@
-//! The traffic between the two programs of a flow: any number of connections; their sums are the flow's numbers.
+//! The connections between the two programs of a flow. Their numbers together are the flow's.
 //!
 //! As for the flows of `sojourn shell`, payload is counted here, from sequence numbers, and the kernel is asked for the sender's
 //! TCP sockets by sock_diag. Windows, packets in flight and counters are sums over the connections; of a smoothed RTT there is

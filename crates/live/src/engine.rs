@@ -257,9 +257,10 @@ impl Live {
         let (why, help) = match &refusal.what {
             Feature::CongestionControl(name) => (
                 format!("this machine's kernel has {}", self.controls.join(", ")),
-                match name.starts_with("python:") {
-                    true => "a kernel runs no Python: --engine sim".to_owned(),
-                    false => format!("as root: modprobe tcp_{name}; or --engine sim"),
+                if name.starts_with("python:") {
+                    "a kernel runs no Python: --engine sim".to_owned()
+                } else {
+                    format!("as root: modprobe tcp_{name}; or --engine sim")
                 },
             ),
             Feature::Stack(_) => (

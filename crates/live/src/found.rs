@@ -429,7 +429,7 @@ fn at(time: Time) -> At {
 mod tests {
     use super::*;
 
-    /// SYN, two segments, one of them again, FIN, and its acknowledgement.
+    /// SYN, two segments, the first of them again, FIN, and the acknowledgement behind it.
     #[test]
     fn payload_of_tcp_counts_once_and_without_syn_and_fin() {
         let packet = |seq: u32, flags: u8, payload: usize| {

@@ -11,7 +11,7 @@ use sojourn_wire::{ChecksumAt, Frame};
 
 use crate::protocol::Host;
 
-/// A real packet's handle, as the live engine's queues hold it.
+/// A real packet's handle, which the live engine's queues hold.
 #[derive(Clone, Debug)]
 pub struct Packet(Box<Inner>);
 

@@ -29,8 +29,9 @@ pub(crate) const MOST_PROGRAMS: usize = 16;
 const PATIENCE: Span = Span::from_secs(60);
 /// How long programs that were asked to end may take for it.
 const LAST_WORDS: Span = Span::from_secs(1);
-/// The thread wakes at least this often.
+/// The thread wakes at least this often, and in a run without programs.
 const LOOK: Duration = Duration::from_millis(20);
+const IDLE: Duration = Duration::from_secs(10);
 /// Bytes of a line from which on it is broken.
 const LONGEST_LINE: usize = 4095;
 
@@ -272,7 +273,8 @@ impl Thread {
     /// Waits until something is due or comes.
     fn wait(&self) -> Result<(), Errno> {
         let due = self.runs.iter().map(Run::due).min().unwrap_or(Time::NEVER);
-        let nap = Duration::from_nanos(due.since(self.clock.now()).as_nanos()).min(LOOK);
+        let most = if self.runs.is_empty() { IDLE } else { LOOK };
+        let nap = Duration::from_nanos(due.since(self.clock.now()).as_nanos()).min(most);
         let children = self.runs.iter().flat_map(|run| run.children.iter().flatten());
         let outputs = children.filter_map(|child| Some(child.output.as_ref()?.as_fd()));
         let all = [self.orders.as_fd(), self.lab.as_fd()].into_iter().chain(outputs);
@@ -449,7 +451,7 @@ impl Thread {
         let wanted = if end == End::Client { i32::from(run.program.exit) } else { 0 };
         match (run.state, end) {
             (State::Preparing | State::Running, _) if status != wanted => Err(match end {
-                End::Client => run.fault(end, &format!("{how}, where it should end with {wanted}")),
+                End::Client => run.fault(end, &format!("{how}; expected: exit status {wanted}")),
                 End::Server => run.fault(end, &format!("{how} before its client")),
             }),
             (State::Running, End::Client) => self.end(place, &how, true),

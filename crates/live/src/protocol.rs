@@ -87,7 +87,7 @@ pub(crate) struct Program {
     pub(crate) files: BTreeMap<String, String>,
     /// What it sees as `/etc/hosts`.
     pub(crate) hosts: String,
-    /// What it may read besides the system's.
+    /// The files and folders that it may read in addition to the system's.
     pub(crate) reads: Vec<PathBuf>,
 }
 
@@ -145,7 +145,7 @@ pub(crate) enum Reply {
     Exited(u32, i32),
     /// Whether a program listens.
     Listens(bool),
-    /// Nothing more follows.
+    /// The order is carried out.
     Done,
 }
 

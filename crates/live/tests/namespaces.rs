@@ -400,7 +400,7 @@ fn the_stack_is_the_host_s() {
 
 const LINK: &str = "rate = \"20mbit\"\nqdisc = \"fq_codel\"\nrtt = \"20ms\"";
 
-/// A server that sends this number of bytes to each client of port 80, and a client that takes them over two connections.
+/// A server that sends this number of bytes to whoever connects to port 80, and a client that takes them over two connections.
 fn pages(name: &str, bytes: u32) -> String {
     format!(
         "[[flow]]\nname = \"{name}\"\n[flow.program]\nserver = [\"/usr/bin/python3\", \"www/serve.py\"]\n\
@@ -442,7 +442,7 @@ fn output(run: &Run) -> Vec<String> {
     (0..table.len()).map(line).collect()
 }
 
-/// Next to the kernel's TCP. All packets of each flow belong to it.
+/// Next to a TCP of the kernel's. All packets of each belong to it.
 fn two_flows_of_programs_have_the_same_port() {
     let kernel = "[[flow]]\nname = \"k\"\ncc = \"reno\"\n\
                   [[window]]\nname = \"all\"\nfrom = \"0s\"\nto = \"6s\"\n"
@@ -574,7 +574,7 @@ fn what_programs_do_wrong_is_said() {
     let cases = [
         (
             alone("", "print('cannot'); raise SystemExit(7)"),
-            "flow page: its client ended with exit status 7, where it should end with 0; the last that it wrote: cannot",
+            "flow page: its client ended with exit status 7; expected: exit status 0; the last that it wrote: cannot",
         ),
         (alone("", "import os; os.kill(os.getpid(), 11)"), "its client was ended by signal 11"),
         (
@@ -600,7 +600,7 @@ fn what_programs_do_wrong_is_said() {
     }
 }
 
-/// By an event, and by its `stop`: a client that does not hear what it is asked is killed a second later.
+/// By an event, and by its `stop`: a client that ignores SIGTERM is killed a second later.
 fn a_flow_of_programs_starts_and_stops() {
     let page = alone("exit = 3", "import time\ntime.sleep(0.2)\nraise SystemExit(3)");
     let stubborn = alone(
@@ -642,7 +642,7 @@ fn a_flow_of_programs_starts_and_stops() {
     assert!((1.0..3.3).contains(&last), "{last}");
 }
 
-/// Programs that still run at the run's end are gone, with their children; their output is there, and they have no completion.
+/// At the end of the run a client is gone, and so are its children; its lines are there, and it has no completion.
 fn programs_end_with_the_run() {
     let python = "import os, time\nif os.fork() == 0: os.setsid()\nprint('begun', flush=True)\n\
                   print('half', end='', flush=True)\ntime.sleep(123)";
