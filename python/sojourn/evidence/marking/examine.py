@@ -118,7 +118,7 @@ def examine(
         if case.name in without:
             outcomes.append(without[case.name])
             continue
-        seen = [observed(runs[key.digest]) for key in by_case[case.name]]
+        seen = [observed(runs[key.digest], on_kernel=on_kernel) for key in by_case[case.name]]
         findings = case.judge(own, seen)
         if not findings:
             outcomes.append(Outcome(case, Verdict.SKIPPED, (), seen, "too few signals to compare"))

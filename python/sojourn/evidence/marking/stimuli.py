@@ -5,7 +5,7 @@ answers to what the queue does, so the answer of the queue is all that changes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 LINK: Final = 12_000_000
@@ -47,6 +47,11 @@ class Stimulus:
     link: int = LINK
     is_asked_when_empty: bool = False
     """Whether the device has to ask an empty queue for a packet. A line does, htb does not."""
+
+    def later(self, by: float) -> "Stimulus":
+        """Return it after a time without load, s."""
+        loads = [replace(one, start=one.start + by, stop=one.stop and one.stop + by) for one in self.loads]
+        return replace(self, loads=loads, seconds=self.seconds + by)
 
     def said(self, qdisc: str, engine: str = "sim") -> dict[str, Any]:
         """Return it in the words of the experiment language, with the kernel's own queue on its engine.
