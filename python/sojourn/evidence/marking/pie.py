@@ -69,8 +69,9 @@ def _judge_overload(own: Parameters, runs: Sequence[Observed]) -> list[Finding]:
 
 
 def _heavy(own: Parameters) -> Stimulus:
+    """Slow enough that an update of the probability is a small one: the phase of a kernel's timer is unknown."""
     del own
-    return ramp(0.4, 8.0).later(_BEGIN)
+    return ramp(0.05, 8.0).later(_BEGIN)
 
 
 def _judge_heavy(own: Parameters, runs: Sequence[Observed]) -> list[Finding]:
