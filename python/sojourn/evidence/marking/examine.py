@@ -6,6 +6,7 @@ from typing import Final
 
 import polars as pl
 
+from sojourn import runner
 from sojourn.core.store import RunKey
 from sojourn.errors import UsageError
 from sojourn.evidence.conformance import Verdict
@@ -78,6 +79,7 @@ def examine(
     Raises:
         UsageError: if there is no law of this discipline, or no such case.
         ExperimentError: if the words are wrong.
+        Refused: if the engine lacks the queue.
     """
     stated = law or qdisc
     discipline = stated.split()[0] if stated.split() else ""
@@ -112,6 +114,7 @@ def examine(
         )
         by_case[case.name] = experiment.run_keys
         keys += experiment.run_keys
+    runner.refuse(keys, engine=engine)
     runs = dict(zip([key.digest for key in keys], make(keys), strict=True))
     outcomes = []
     for case in wanted:
