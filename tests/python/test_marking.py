@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from sojourn.core.store import RunKey
 from sojourn.errors import UsageError
 from sojourn.evidence.conformance import Verdict
 from sojourn.evidence.marking import LAWS, Examination, examine
+from sojourn.evidence.marking.observed import QUEUE, observed
 from sojourn.evidence.marking.page import curve
 from sojourn.evidence.marking.words import parameters
 from sojourn.views.run import Run
@@ -164,3 +166,57 @@ def test_the_command() -> None:
     ):
         done = sojourn("conformance", *words)
         assert (done.returncode, why in done.stderr) == (2, True), done.stderr
+
+
+def test_a_kernels_engine_gets_the_kernels_own_queue() -> None:
+    """Every case but RED's after an idle time: only a line asks an empty queue."""
+    for law, cases in LAWS.items():
+        own = examine(RED if law == "red" else law, make, names=[cases[0].name]).parameters
+        for case in cases:
+            stimulus = case.stimulus(own)
+            ours, kernels = (stimulus.said(law, engine)["hop"][0] for engine in ("sim", "linux:mine"))
+            assert "by" not in ours
+            assert kernels == {**ours, "by": "kernel"}
+            assert (ours.get("shaper") == "line") == stimulus.is_asked_when_empty == (case.name == "idle")
+
+
+def test_a_kernels_only_count_of_marks_goes_before_those_found_where_packets_leave() -> None:
+    def own(reasons: dict[str, int]) -> list[float]:
+        t = [0.001, 0.002, 0.003]
+        tables = {
+            "queues": {
+                "t_s": t,
+                "queue": [QUEUE] * 3,
+                "bytes": [0] * 3,
+                "sojourn_mean_s": [0.0] * 3,
+                "marks": [0, 0, 4],
+                "drops": [0] * 3,
+                "sent_packets": [0] * 3,
+            },
+            "queue_signals": {
+                "t_s": [0.002 for _ in reasons],
+                "queue": [QUEUE for _ in reasons],
+                "reason": list(reasons),
+                "kind": ["mark" for _ in reasons],
+                "count": list(reasons.values()),
+            },
+            "flows": {"t_s": t, "flow": ["load"] * 3, "delivered": [0] * 3, "ce": [0] * 3, "lost": [0] * 3},
+        }
+        run = SimpleNamespace(seed=1, table=lambda name: tables[name])
+        return list(observed(run, on_kernel=True).marks)  # type: ignore[arg-type]
+
+    assert own({"early": 7}) == [0, 7, 0]
+    assert own({"early": 7, "step": 2}) == [0, 0, 4]
+    assert own({}) == [0, 0, 4]
+
+
+def test_what_a_kernel_cannot_is_refused_before_the_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOJOURN_CACHE", str(tmp_path))
+    for words, why in (
+        (["--engine", "linux:nosuch"], 'there is no kernel "nosuch"'),
+        (["--engine", "linux"], "no kernel has been built"),
+        (["--kernel", "mine"], "--kernel goes with --engine linux"),
+        (["--engine", "linux", "--set", "hop.bottleneck.rate=1mbit"], "--set does not go with marking"),
+    ):
+        done = sojourn("conformance", "marking", "--qdisc", "codel", *words)
+        assert (done.returncode, why in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr

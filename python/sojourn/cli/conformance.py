@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sojourn.cli import complete
-from sojourn.cli.options import Engine, Plugins, Quiet, Settings, Threads
+from sojourn.cli.options import Engine, Kernel, Plugins, Quiet, Settings, Threads, on_kernel
 
 if TYPE_CHECKING:
     from sojourn.evidence.conformance import Document, Examination, Subject
@@ -63,6 +63,7 @@ def conformance(
         ),
     ] = None,
     engine: Engine = "sim",
+    kernel: Kernel = None,
     seeds: Annotated[int | None, typer.Option(min=1, help="Number of seeds per case (default: the file's).")] = None,
     threads: Threads = None,
     settings: Settings = None,
@@ -87,9 +88,15 @@ def conformance(
             out().print(line, soft_wrap=True, markup=False)
         out().print("marking: the marking curve of a queue, by the law of its words: --qdisc 'red ...'", soft_wrap=True)
         return
+    engine = on_kernel(engine, kernel)
     if any(name.partition("/")[0] == "marking" for name in names):
         from sojourn.cli.marking import marking
 
+        if settings:
+            raise UsageError(
+                "--set does not go with marking, which has its own experiments",
+                help="a kernel has a name: --engine linux:NAME",
+            )
         marking(names, qdisc or [], law, form, engine, seeds, threads, plugins or [], output, details=details)
         return
     if law is not None:

@@ -6,15 +6,17 @@ from typing import Final
 
 import polars as pl
 
+from sojourn import runner
 from sojourn.core.store import RunKey
 from sojourn.errors import UsageError
 from sojourn.evidence.conformance import Verdict
 from sojourn.evidence.marking import codel, dualpi2, pie, red
 from sojourn.evidence.marking.case import Case, Outcome
 from sojourn.evidence.marking.observed import QUEUE, observed
-from sojourn.evidence.marking.stimuli import Load, Stimulus
+from sojourn.evidence.marking.stimuli import Load, Stimulus, is_kernel
 from sojourn.evidence.marking.words import Parameters, parameters
 from sojourn.experiments.experiment import Experiment
+from sojourn.linux.kernels import named
 from sojourn.views.run import Run
 
 LAWS: Final[Mapping[str, Sequence[Case]]] = {
@@ -27,6 +29,11 @@ LAWS: Final[Mapping[str, Sequence[Case]]] = {
 """The laws that there are, by the name of the discipline that follows each."""
 
 SEEDS: Final = 3
+
+UNASKED: Final = (
+    "a kernel's shapers do not ask an empty queue for packets (htb_dequeue_tree in net/sched/sch_htb.c), so it does "
+    "not learn that it is idle; it works with --engine sim"
+)
 
 Make = Callable[[Sequence[RunKey]], Sequence[Run]]
 
@@ -65,13 +72,14 @@ def examine(
         make: makes runs.
         law: the words of the discipline that follows the expected law (default: the queue's own).
         names: the cases (default: all of the law).
-        engine: what runs it.
+        engine: what runs it. On ``linux`` and ``linux:NAME`` it is the kernel's own queue.
         seeds: runs a case.
         plugins: shared libraries with the queue.
 
     Raises:
         UsageError: if there is no law of this discipline, or no such case.
         ExperimentError: if the words are wrong.
+        Refused: if the engine lacks the queue.
     """
     stated = law or qdisc
     discipline = stated.split()[0] if stated.split() else ""
@@ -82,28 +90,38 @@ def examine(
     for name in names:
         if name not in known:
             raise UsageError.unknown("case", name, known)
-    own = _parameters(stated, make if law is None else None, engine if law is None else "sim", plugins)
+    on_kernel = is_kernel(engine)
+    own = _parameters(stated, None if law or on_kernel else make, engine, plugins)
     wanted = [case for case in cases if case.name in (names or known)]
-    asked = [case for case in wanted if case.applies(own)]
+    without: dict[str, Outcome] = {}
     keys: list[RunKey] = []
     by_case: dict[str, Sequence[RunKey]] = {}
-    for case in asked:
+    for case in wanted:
+        if not case.applies(own):
+            without[case.name] = Outcome(case, Verdict.NOT_APPLICABLE, (), reason="the words do not ask for it")
+            continue
+        stimulus = case.stimulus(own)
+        if on_kernel and stimulus.is_asked_when_empty:
+            without[case.name] = Outcome(case, Verdict.NOT_OBSERVABLE, (), reason=UNASKED)
+            continue
         experiment = Experiment.build(
             name=f"marking/{discipline}-{case.name}",
             engine=engine,
             seeds=seeds or SEEDS,
             plugins=list(plugins) or None,
-            **case.stimulus(own).said(qdisc),
+            stack=_stack(engine),
+            **stimulus.said(qdisc, engine),
         )
         by_case[case.name] = experiment.run_keys
         keys += experiment.run_keys
+    runner.refuse(keys, engine=engine)
     runs = dict(zip([key.digest for key in keys], make(keys), strict=True))
     outcomes = []
     for case in wanted:
-        if case.name not in by_case:
-            outcomes.append(Outcome(case, Verdict.NOT_APPLICABLE, (), reason="the words do not ask for it"))
+        if case.name in without:
+            outcomes.append(without[case.name])
             continue
-        seen = [observed(runs[key.digest]) for key in by_case[case.name]]
+        seen = [observed(runs[key.digest], on_kernel=on_kernel) for key in by_case[case.name]]
         findings = case.judge(own, seen)
         if not findings:
             outcomes.append(Outcome(case, Verdict.SKIPPED, (), seen, "too few signals to compare"))
@@ -113,8 +131,17 @@ def examine(
     return Examination(qdisc, stated, own, outcomes)
 
 
+def _stack(engine: str) -> str | None:
+    """Return the stack of a kernel by name; None for the default."""
+    name = engine.partition(":")[2]
+    return named(name).stack if name else None
+
+
 def _parameters(words: str, make: Make | None, engine: str, plugins: Sequence[str]) -> Parameters:
-    """Run the queue for an instant, and read what it says of its configuration."""
+    """Run the queue for an instant, and read what it says of its configuration.
+
+    Without a maker the simulator's discipline of these words does: a kernel's run has no such table.
+    """
     said = Stimulus([Load("load", 0.1)], 0.05).said(words)
     engine = engine if make is not None else "sim"
     probe = Experiment.build(name="marking/words", engine=engine, plugins=list(plugins) or None, **said)

@@ -59,14 +59,14 @@ def codel_gap(own: Parameters, count: float) -> float:
 def pie_probability(own: Parameters, seen: Observed) -> Floats:
     """Return PIE's probability in each step (RFC 8033 §4.2, §5).
 
-    Linux's timer wheel fires a tick of 4 ms later than it is asked to, so an update comes each ``tupdate`` and 4 ms;
-    the first one comes half a second after the queue is set up.
+    Linux's timer wheel fires a tick of 4 ms later than it is asked to, so an update comes each ``tupdate`` and 4 ms.
+    The first one comes half a second after the queue is set up, which the wheel rounds up to 128 ticks.
     """
     alpha, beta = own["alpha"] / 16, own["beta"] / 16
     p = 0.0
     old = 0.0
     every = own["tupdate"] + TICK_S
-    due = 0.5 + 2 * TICK_S
+    due = 128 * TICK_S
     found = np.zeros_like(seen.t)
     for index, (now, held) in enumerate(zip(seen.t, seen.bytes, strict=True)):
         if now >= due:

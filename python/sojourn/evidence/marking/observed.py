@@ -80,8 +80,8 @@ class Observed:
         return (self.t > since) & (self.t <= until)
 
 
-def observed(run: Run) -> Observed:
-    """Return what came out of a run."""
+def observed(run: Run, *, on_kernel: bool = False) -> Observed:
+    """Return what came out of a run, by a kernel's own queue or by one of ours."""
     queue = pl.DataFrame(run.table("queues")).filter(pl.col("queue").cast(pl.String) == QUEUE).sort("t_s")
     flows = pl.DataFrame(run.table("flows"))
     t = queue["t_s"].to_numpy()
@@ -100,8 +100,22 @@ def observed(run: Run) -> Observed:
         t=t,
         bytes=queue["bytes"].to_numpy().astype(np.float64),
         delay=delay,
-        marks=steps(queue["marks"]),
+        marks=steps(_counted(run, queue) if on_kernel else queue["marks"]),
         drops=steps(queue["drops"]),
         sent=steps(queue["sent_packets"]),
         flows=own,
     )
+
+
+def _counted(run: Run, queue: pl.DataFrame) -> pl.Series:
+    """Return the marks of a kernel's queue until each step.
+
+    The engine finds a mark where its packet leaves, which is late for a queue that marks at the door. So a
+    discipline's only count of marks goes first. DualPI2 has two, and a packet may be in both.
+    """
+    signals = pl.DataFrame(run.table("queue_signals")).filter(
+        (pl.col("queue").cast(pl.String) == QUEUE) & (pl.col("kind").cast(pl.String) == "mark")
+    )
+    if signals["reason"].n_unique() != 1:
+        return queue["marks"]
+    return queue.select("t_s").join_asof(signals.sort("t_s"), on="t_s")["count"].fill_null(0)

@@ -105,7 +105,8 @@ def _judge_step(own: Parameters, runs: Sequence[Observed]) -> list[Finding]:
 def _idle(own: Parameters) -> Stimulus:
     fill = 2 * own["max"] / _BYTES + 3 * 2.0 ** own["ewma"] * FRAME / _BYTES
     rest = fill * 2 + _IDLE * 2.0 ** own["ewma"] * FRAME / _BYTES
-    return Stimulus([Load("load", 2.0, "ect0", 0.0, fill), Load("later", 0.5, "ect0", rest)], rest + 1.0)
+    loads = [Load("load", 2.0, "ect0", 0.0, fill), Load("later", 0.5, "ect0", rest)]
+    return Stimulus(loads, rest + 1.0, is_asked_when_empty=True)
 
 
 def _judge_idle(own: Parameters, runs: Sequence[Observed]) -> list[Finding]:

@@ -5,7 +5,7 @@ answers to what the queue does, so the answer of the queue is all that changes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 LINK: Final = 12_000_000
@@ -15,6 +15,15 @@ PAYLOAD: Final = 1472
 PACKET_S: Final = FRAME * 8 / LINK
 """What a full frame takes on the link, s."""
 SAMPLE_S: Final = 0.001
+
+
+def is_kernel(engine: str) -> bool:
+    """Return whether a kernel's own queue runs on this engine.
+
+    >>> [is_kernel(engine) for engine in ("sim", "linux", "linux:mine")]
+    [False, True, True]
+    """
+    return engine.partition(":")[0] == "linux"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +45,20 @@ class Stimulus:
     loads: Sequence[Load]
     seconds: float
     link: int = LINK
-    extra: dict[str, Any] = field(default_factory=dict)
+    is_asked_when_empty: bool = False
+    """Whether the device has to ask an empty queue for a packet. A line does, htb does not."""
 
-    def said(self, qdisc: str) -> dict[str, Any]:
-        """Return it in the words of the experiment language."""
+    def later(self, by: float) -> "Stimulus":
+        """Return it after a time without load, s."""
+        loads = [replace(one, start=one.start + by, stop=one.stop and one.stop + by) for one in self.loads]
+        return replace(self, loads=loads, seconds=self.seconds + by)
+
+    def said(self, qdisc: str, engine: str = "sim") -> dict[str, Any]:
+        """Return it in the words of the experiment language, with the kernel's own queue on its engine.
+
+        Engines share htb with a bucket below one frame: it sends one at a time, as a line does. The bucket makes up for
+        timers that fire late, by 256 ns on a kernel's clock; one of a byte leaves the link slower by 8 in 100,000.
+        """
         flows = []
         for load in self.loads:
             bits = round(self.link * load.share * PAYLOAD / FRAME)
@@ -54,7 +73,8 @@ class Stimulus:
         hop = {
             "name": "bottleneck",
             "rtt": "0s",
-            "shaper": "line",
+            **({"shaper": "line"} if self.is_asked_when_empty else {"burst": "100b"}),
+            **({"by": "kernel"} if is_kernel(engine) else {}),
             "down": {"rate": f"{self.link}bit", "qdisc": qdisc},
             "up": {"queue": False},
         }

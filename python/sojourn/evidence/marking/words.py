@@ -61,7 +61,7 @@ def parameters(shown: str) -> Parameters:
     >>> parameters("qdisc codel limit 1000p target 5ms interval 100ms")["target"]
     0.005
     """
-    words = shown.splitlines()[0].split()[1:]
+    words = [line for line in shown.splitlines() if line.startswith("qdisc ")][-1].split()[1:]
     discipline, rest = words[0], words[1:]
     numbers: dict[str, float] = {}
     flags: set[str] = set()
