@@ -1,7 +1,7 @@
 """The parameters that a queue's words state, with the defaults filled in as ``tc qdisc show`` prints them.
 
-A run of the queue prints its whole configuration in the table ``tc``: the discipline's own parser has read the words,
-on any engine. Here this line is read back, in seconds, bytes and numbers.
+A run on the simulator prints the queue's whole configuration in the table ``tc``: the discipline's own parser has read
+the words. Here this line is read back, in seconds, bytes and numbers.
 """
 
 import re
@@ -53,7 +53,7 @@ class Parameters:
 
 
 def parameters(shown: str) -> Parameters:
-    """Read a line of ``tc qdisc show``.
+    """Read ``tc qdisc show``: the last discipline, which is the one below a shaper.
 
     >>> own = parameters("qdisc red limit 400Kb min 30Kb max 90Kb ecn ewma 4 probability 0.1 Scell_log 14")
     >>> own.discipline, own["min"], own["probability"], sorted(own.flags)
