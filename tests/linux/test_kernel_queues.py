@@ -23,8 +23,8 @@ RED = "red limit 400k min 30k max 90k avpkt 1514 burst 30 ecn probability 0.1 ba
         ("fq_codel", None, ["law"], ["passed"]),
         ("pie ecn", None, ["step", "ecn", "rest"], ["passed", "passed", "passed"]),
         ("pie alpha 8 ecn", "pie ecn", ["step"], ["failed"]),
-        ("dualpi2", None, ["coupling", "step", "share"], ["passed", "passed", "passed"]),
-        ("dualpi2 coupling_factor 1", "dualpi2", ["coupling"], ["failed"]),
+        ("dualpi2", None, ["root", "step", "share"], ["passed", "passed", "passed"]),
+        ("dualpi2 coupling_factor 1", "dualpi2", ["root"], ["failed"]),
     ],
 )
 def test_a_kernels_queue_keeps_the_law_of_its_words(

@@ -74,7 +74,7 @@ def test_our_queues_keep_the_law_of_their_words(words: str) -> None:
         (RED.replace("limit 400k", "limit 300k"), RED, {"limit"}),
         ("pie target 25ms ecn", "pie ecn", {"target"}),
         ("pie alpha 8 ecn", "pie ecn", {"step"}),
-        ("dualpi2 coupling_factor 1", "dualpi2", {"coupling"}),
+        ("dualpi2 coupling_factor 1", "dualpi2", {"root"}),
         ("dualpi2 target 25ms", "dualpi2", {"target"}),
         ("dualpi2 step_thresh 5ms", "dualpi2", {"step"}),
         ("dualpi2 classic_protection 30", "dualpi2", {"share"}),
@@ -118,8 +118,8 @@ def test_a_class_in_python_is_judged_by_the_law_that_it_claims(tmp_path: Path) -
     """L's threshold of DualPI2 alone: its step is right, its coupling is not there."""
     file = tmp_path / "mine.py"
     file.write_text(CLASS)
-    own = examine(f"python:{file}:Mine step 1ms", make, law="dualpi2", names=["step", "coupling", "classic"])
-    assert failed(own) == {"coupling", "classic"}
+    own = examine(f"python:{file}:Mine step 1ms", make, law="dualpi2", names=["step", "root", "classic"])
+    assert failed(own) == {"root", "classic"}
     assert examine(f"python:{file}:Mine step 1ms", make, law="dualpi2", names=["step"]).is_passed
     assert failed(examine(f"python:{file}:Mine", make, law="dualpi2", names=["step"])) == {"step"}
 
