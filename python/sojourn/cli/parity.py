@@ -78,7 +78,7 @@ def parity(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run experiments on two engines (default: simulator and Linux), and show the differences.
+    """Run experiments on several engines (default: simulator and Linux), and show the differences.
 
     The page DIR/parity.html has both engines' runs of every cell on the same axes. --parts and three engines have no
     page.
