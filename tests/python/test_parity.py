@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from sojourn import load, parse
-from sojourn.cli.parity import _place
+from sojourn.cli.parity import _place, _report_columns, _report_pair, _say_what_does_not_count, _Shown
+from sojourn.cli.parity import parity as command
 from sojourn.cli.run import run_keys
 from sojourn.core.run import Run
 from sojourn.core.store import Folder
@@ -257,7 +258,35 @@ def test_a_run_that_is_not_valid_does_not_count() -> None:
     for run in lost:
         run.__dict__["valid"] = False
     assert {pair.seeds for pair in parity.compare(parity.both(runs, load_small()))} == {(1, 2)}
-    assert parity.columns(["sim", "live"], [load_small(), runs]).invalid == [0, len(lost)]
+    for run in runs:
+        run.__dict__["valid"] = run.scenario.cell_label != "codel"
+    found = parity.columns(["sim", "live"], [load_small(), runs])
+    assert ({row.title for row in found.rows}, found.left_out) == ({"pie"}, 1)
+
+
+def test_nothing_holds_without_a_valid_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    ours, lost = load_small(), load_small()
+    for run in lost:
+        run.__dict__["valid"] = False
+    names, runs = ["sim", "linux", "live"], [ours, ours, lost]
+    shown = _Shown(tmp_path, tmp_path / "table.md", as_json=False, cells=True, threads=1)
+    _say_what_does_not_count(names, runs)
+    assert not _report_columns(names, runs, shown)
+    assert not _report_pair(["sim", "live"], [ours, lost], shown)
+    shows = capsys.readouterr()
+    assert "cells left out, without a valid run on one of the engines: 2" in shows.out
+    assert "warning: runs on live that are not valid and do not count: 4 of 4" in shows.err
+    assert _report_columns(names, [ours] * 3, shown)
+    assert "queue_delay_mean: all engines agree in 2 of 2 cells and differ in 0" in capsys.readouterr().out
+    assert (tmp_path / "table.md").read_text().startswith("| engines | metric |")
+
+
+def test_parts_are_of_two_engines() -> None:
+    with pytest.raises(UsageError) as raised:
+        command(["parity/queues-by"], Path("r"), engines="sim,linux,live", parts=True)
+    assert str(raised.value) == (
+        '--parts takes two engines, and "sim,linux,live" names 3\n  help: write --engines sim,linux'
+    )
 
 
 def load_small(*settings: str) -> list[Run]:

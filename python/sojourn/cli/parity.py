@@ -11,6 +11,7 @@ import typer
 
 from sojourn.cli import complete
 from sojourn.cli.options import AsJson, Only, Quiet, Verbose
+from sojourn.errors import UsageError
 
 if TYPE_CHECKING:
     from sojourn.core.run import Run
@@ -97,6 +98,10 @@ def parity(
     del quiet, verbose
     campaigns: list[Campaign] = []
     names = parity.engine_names(engines)
+    if parts and len(names) > 2:  # noqa: PLR2004 - more than a pair
+        raise UsageError(
+            f'--parts takes two engines, and "{engines}" names {len(names)}', help="write --engines sim,linux"
+        )
     for engine in names[1:2] if parts else names:
         keys = run_keys(what, engine=engine, seeds=seeds, settings=settings or [], only=only, yes=False)
         campaign = runner.Campaign(
@@ -113,6 +118,7 @@ def parity(
     for campaign in campaigns:
         with interruptible(campaign):
             runs.append(campaign.run(watching_to_the_end(f"{campaign.engine}: ")))
+    _say_what_does_not_count(names[1:2] if parts else names, runs)
     shown = _Shown(output, markdown, as_json=as_json, cells=cells, threads=threads or runner.cores())
     if parts:
         holds = _report_parts(runs[0], shown)
@@ -122,6 +128,14 @@ def parity(
         holds = _report_pair(names, runs, shown)
     if not holds:
         raise typer.Exit(1)
+
+
+def _say_what_does_not_count(names: Sequence[str], runs: Sequence[Sequence["Run"]]) -> None:
+    from sojourn.cli.screen import say
+
+    for name, own in zip(names, runs, strict=True):
+        if lost := sum(not run.valid for run in own):
+            say(f"warning: runs on {name} that are not valid and do not count: {lost} of {len(own)} (docs/live.md)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,9 +249,8 @@ def _show_columns(found: "Columns", *, cells: bool) -> None:
     for key in dict.fromkeys(row.metric.key for row in found.rows):
         agree, differ = (found.count(key, which) for which in (Agreement.AGREE, Agreement.DIFFER))
         out().print(Text(f"{key}: all engines agree in {agree} of {found.count(key)} cells and differ in {differ}"))
-    for name, count in zip(found.names, found.invalid, strict=True):
-        if count:
-            out().print(Text(f"{count} runs on {name} are not valid and do not count (docs/live.md)"))
+    if found.left_out:
+        out().print(Text(f"cells left out, without a valid run on one of the engines: {found.left_out}"))
 
 
 def _show_parts(divided: Sequence["Divided"], *, cells: bool) -> None:

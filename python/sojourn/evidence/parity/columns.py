@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Final
 
+from sojourn.core.cells import group
 from sojourn.core.run import Run
 from sojourn.core.spread import Spread
 from sojourn.evidence.parity.engines import Engines, title_of
@@ -73,8 +74,8 @@ class Columns:
     rows: Sequence[Row]
     lines: Sequence[Sequence[Line]]
     """For every two engines their metrics over all cells, by discipline and by senders."""
-    invalid: Sequence[int]
-    """The number of runs on each engine that are not valid."""
+    left_out: int
+    """The number of cells without a valid run on one of the engines."""
 
     def count(self, metric: str, agreement: Agreement | None = None) -> int:
         """Return the number of cells, or of those with this agreement."""
@@ -82,9 +83,9 @@ class Columns:
 
     @property
     def holds(self) -> bool:
-        """Whether all engines agree in nine of ten cells, in each metric."""
+        """Whether all engines agree in nine of ten cells, in each metric. Nothing holds without a cell."""
         keys = {row.metric.key for row in self.rows}
-        return all(self.count(key, Agreement.AGREE) >= ENOUGH * self.count(key) for key in keys)
+        return bool(keys) and all(self.count(key, Agreement.AGREE) >= ENOUGH * self.count(key) for key in keys)
 
 
 def columns(names: Sequence[str], runs: Sequence[Sequence[Run]]) -> Columns:
@@ -106,8 +107,8 @@ def columns(names: Sequence[str], runs: Sequence[Sequence[Run]]) -> Columns:
         row for place in everywhere for row in _rows(place[1], names, {key: own[place] for key, own in pairs.items()})
     ]
     lines = [summary([own[place] for place in everywhere]) for own in pairs.values()]
-    invalid = [sum(not run.valid for run in own) for own in runs]
-    return Columns(names, engines, rows, lines, invalid)
+    left_out = max(len(group(own)) for own in runs) - len(everywhere)
+    return Columns(names, engines, rows, lines, left_out)
 
 
 def _rows(title: str, names: Sequence[str], pairs: Mapping[tuple[str, str], Pair]) -> list[Row]:

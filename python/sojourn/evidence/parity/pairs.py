@@ -256,8 +256,9 @@ def _line(by: str, name: str, metric: str, own: Sequence[Comparison]) -> Line:
 
 
 def holds(lines: Sequence[Line]) -> bool:
-    """Whether every headline metric holds over all cells."""
-    return all(line.holds for line in lines if line.by == "all" and line.metric in HEADLINES)
+    """Whether every headline metric holds over all cells. Nothing holds without a cell."""
+    headlines = [line for line in lines if line.by == "all" and line.metric in HEADLINES]
+    return bool(headlines) and all(line.holds for line in headlines)
 
 
 def as_json(pairs: Sequence[Pair], lines: Sequence[Line]) -> Mapping[str, Any]:
