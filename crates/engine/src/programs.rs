@@ -272,23 +272,9 @@ pub fn fnv1a(bytes: impl AsRef<[u8]>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_model::Ready;
+    use sojourn_model::example::program;
     use sojourn_units::Span;
     use std::collections::BTreeMap;
-
-    fn program(client: &str) -> Program {
-        Program {
-            server: vec![],
-            client: vec![client.to_owned(), "two words".to_owned()],
-            files: BTreeMap::from([("run.sh".to_owned(), "echo hello".to_owned())]),
-            environment: BTreeMap::new(),
-            reads: vec![],
-            ready: Ready::Listens,
-            exit: 0,
-            within: None,
-            cpu_limit: Span::from_secs(60),
-        }
-    }
 
     #[test]
     fn a_command_is_on_the_path_absolute_or_in_the_folder() {

@@ -90,22 +90,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sojourn_units::Span;
-    use std::collections::BTreeMap;
-
-    fn program(client: &str) -> Program {
-        Program {
-            server: vec![],
-            client: vec![client.to_owned(), "two words".to_owned()],
-            files: BTreeMap::from([("run.sh".to_owned(), "echo hello".to_owned())]),
-            environment: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
-            reads: vec![],
-            ready: Ready::Listens,
-            exit: 0,
-            within: None,
-            cpu_limit: Span::from_secs(60),
-        }
-    }
+    use sojourn_model::example::program;
 
     #[test]
     fn a_program_sees_what_the_experiment_says_and_nothing_of_ours() {

@@ -2,10 +2,26 @@
 
 use crate::{
     Action, At, Check, Direction, EcnMode, Edge, Element, Event, Flow, Hop, Ip, Kind, Netem,
-    Origin, Phase, Profile, Queue, Reference, Rewrite, Rule, Scenario, Selector, Shaper, Start,
-    Tcp, Traffic, Tunnel, TunnelKind, Video, When,
+    Origin, Phase, Profile, Program, Queue, Ready, Reference, Rewrite, Rule, Scenario, Selector,
+    Shaper, Start, Tcp, Traffic, Tunnel, TunnelKind, Video, When,
 };
 use sojourn_units::{Dscp, Ecn, Rate, Span};
+use std::collections::BTreeMap;
+
+/// A program with a file `run.sh` and the variable `A`, and no server.
+pub fn program(client: &str) -> Program {
+    Program {
+        server: vec![],
+        client: vec![client.to_owned(), "two words".to_owned()],
+        files: BTreeMap::from([("run.sh".to_owned(), "echo hello".to_owned())]),
+        environment: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
+        reads: vec![],
+        ready: Ready::Listens,
+        exit: 0,
+        within: None,
+        cpu_limit: Span::from_secs(60),
+    }
+}
 
 pub(crate) fn netem(delay: &str) -> Element {
     Element {

@@ -16,10 +16,10 @@
 //! Approximations, as there: contention always succeeds; segment headers take no bytes; other modems are a random part of the channel
 //! (`free`, `vary`). One service flow: `pgs` grants serve any packet, so put `dualpi2` in front for Low Latency DOCSIS.
 //!
-//! Invariants: packets keep their order; a byte leaves in one grant; the modem's outstanding bytes are the requests on their way, the bytes
-//! that the CMTS owes, and announced grants that answer requests.
+//! Invariants: packets keep their order; a byte leaves in one grant; turns are in the order of time.
 
 use crate::link::{Fate, Link, NamedLink};
+use crate::requests::Requests;
 use core::iter::successors;
 use sojourn_qdisc::table::{DefaultValue, Kind, OptionSpec, RATE, ValueSpec};
 use sojourn_qdisc::{Backlog, Discipline, QdiscQuirks, Setting, Settings, options_of};
@@ -214,14 +214,12 @@ pub struct Docsis {
     /// Length of an interval, and the number of the one that the next MAP is about.
     interval: u64,
     next: u64,
-    /// The CMTS: requests on their way to it with the time of their arrival, bytes that it owes, its bucket.
-    requests: VecDeque<(u64, u64)>,
-    owed: u64,
+    /// The modem's requests, and the bucket of the CMTS.
+    requests: Requests,
     tokens: i128,
-    /// The modem: announced turns, the grant in use, bytes requested and not granted, bytes left of a packet that is cut.
+    /// The modem: announced turns, the grant in use, bytes left of a packet that is cut.
     turns: VecDeque<Turn>,
     open: Option<Grant>,
-    outstanding: u64,
     rest: u64,
 }
 
@@ -239,12 +237,10 @@ impl NamedLink for Docsis {
             random,
             interval: frames.max(1) * FRAME,
             next: 1,
-            requests: VecDeque::new(),
-            owed: 0,
+            requests: Requests::default(),
             tokens: 0,
             turns: VecDeque::new(),
             open: None,
-            outstanding: 0,
             rest: 0,
         };
         made.tokens = made.most_tokens();
@@ -280,7 +276,7 @@ impl Docsis {
     /// Makes all MAPs up to a time.
     fn schedule(&mut self, now: u64) {
         // Intervals without requests need no schedule, unless their grants are proactive or the modem may want to ask.
-        if self.requests.is_empty() && self.owed == 0 {
+        if self.requests.outstanding() == 0 {
             let newest = (now + self.lead()) / self.interval;
             // These may still have turns in the future.
             let kept = self.lead() / self.interval + 2;
@@ -304,17 +300,15 @@ impl Docsis {
     /// Makes the next MAP.
     fn announce(&mut self) {
         let (begin, made) = (self.next * self.interval, self.made(self.next));
-        while let Some(&(_, bytes)) = self.requests.front().filter(|(at, _)| *at <= made) {
-            self.owed += bytes;
-            self.requests.pop_front();
-        }
+        self.requests.arrive(made);
         let mut grants = self.proactive(begin);
         let proactive: u64 = grants.iter().map(|grant| grant.bytes).sum();
         let all = self.interval / FRAME * SLOTS;
         let peak =
             self.options.peak.unwrap_or(Rate::from_bits_per_sec(self.rate.bits_per_sec() * 2));
         let tokens = self.tokens.min(Self::bucket(peak, self.interval)).max(0) / TOKEN;
-        let slots = self.owed.min(tokens as u64).div_ceil(SLOT_BYTES).min(self.free(all));
+        let wanted = self.requests.owed().min(tokens as u64);
+        let slots = wanted.div_ceil(SLOT_BYTES).min(self.free(all));
         let extra = (slots * SLOT_BYTES).saturating_sub(proactive);
         if let Some(first) = grants.first_mut() {
             first.bytes += extra;
@@ -329,8 +323,7 @@ impl Docsis {
             // One grant never begins before the last has ended.
             grant.start = grant.start.max(end);
             end = grant.start + length(grant.bytes);
-            grant.answers = self.owed.min(grant.bytes);
-            self.owed -= grant.answers;
+            grant.answers = self.requests.answer(grant.bytes);
             self.tokens -= i128::from(grant.bytes) * TOKEN;
             self.plan(Turn::Use(grant));
         }
@@ -352,7 +345,8 @@ impl Docsis {
             return Vec::new();
         }
         let every = self.options.ggi.map_or(self.interval, |ggi| ggi.as_nanos() / FRAME * FRAME);
-        let slots = self.options.pgs.bytes_in(Span::from_nanos(every)).div_ceil(SLOT_BYTES).max(1);
+        let slots = self.options.pgs.bytes_in(Span::from_nanos(every)).div_ceil(SLOT_BYTES);
+        let slots = slots.clamp(1, every / FRAME * SLOTS);
         successors(Some(begin.next_multiple_of(every)), |start| Some(start + every))
             .take_while(|start| *start < begin + self.interval)
             .map(|start| Grant { start, bytes: slots * SLOT_BYTES, answers: 0, used: 0 })
@@ -378,21 +372,26 @@ impl Docsis {
             let granted = match turn {
                 Turn::Use(grant) => {
                     self.close();
-                    self.outstanding -= grant.answers;
                     self.open = Some(grant);
                     grant.bytes
                 }
                 Turn::Ask(_) => 0,
             };
-            let wanted = waits.saturating_sub(granted).saturating_sub(self.outstanding);
-            if wanted > 0 {
-                self.outstanding += wanted;
-                self.requests.push_back((turn.at() + self.request_delay(), wanted));
-            }
+            let wanted = waits.saturating_sub(granted).saturating_sub(self.outstanding());
+            self.requests.send(turn.at() + self.request_delay(), wanted);
             if turn.at() < now {
                 self.close();
             }
         }
+    }
+
+    /// Bytes requested and not granted, or announced for a turn to come.
+    fn outstanding(&self) -> u64 {
+        let announced = self.turns.iter().map(|turn| match turn {
+            Turn::Use(grant) => grant.answers,
+            Turn::Ask(_) => 0,
+        });
+        self.requests.outstanding() + announced.sum::<u64>()
     }
 
     /// Gives back the tokens of bytes that the grant in use did not need.
@@ -511,6 +510,9 @@ mod tests {
         // 8 Mbit/s are 2025 bytes an interval: 43 minislots.
         let grants = modem.link.proactive(modem.link.interval * 10);
         assert_eq!(grants.iter().map(|grant| grant.bytes).collect::<Vec<_>>(), [43 * 48]);
+        // No more than the channel has: 15 frames.
+        let most = link("docsis pgs 10gbit", 20).proactive(0);
+        assert_eq!(most.iter().map(|grant| grant.bytes).collect::<Vec<_>>(), [15 * 235 * 48]);
         let often = link("docsis pgs 8mbit ggi 300us", 20);
         let starts = often.proactive(0).iter().map(|grant| grant.start / US).collect::<Vec<_>>();
         assert_eq!(starts, [0, 270, 540, 810, 1080, 1350, 1620, 1890]);
@@ -525,8 +527,8 @@ mod tests {
         let [(taken, arrived)] = modem.sent[..] else { panic!("one packet") };
         assert!(arrived - taken > modem.link.interval, "{}", arrived - taken);
         // 28 minislots are 1344 bytes; 170 of 1514 are left, and the bucket is 32 short.
-        assert_eq!(modem.link.outstanding, 0);
-        assert_eq!((modem.link.rest, modem.link.owed), (0, 0));
+        assert_eq!(modem.link.outstanding(), 0);
+        assert_eq!(modem.link.rest, 0);
     }
 
     #[test]
@@ -559,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outstanding_is_on_its_way_owed_or_granted() {
+    fn every_packet_is_sent_in_its_order() {
         let mut random = Random::named(7, "arrivals");
         for words in [
             "docsis",
@@ -572,15 +574,7 @@ mod tests {
             for _ in 0..3_000 {
                 at += random.below(4_000 * US);
                 modem.arrive(at, random.below(4) as u32);
-                let link = &modem.link;
-                let requested: u64 = link.requests.iter().map(|(_, bytes)| bytes).sum();
-                let granted: u64 = link
-                    .turns
-                    .iter()
-                    .map(|turn| if let Turn::Use(grant) = turn { grant.answers } else { 0 })
-                    .sum();
-                assert_eq!(link.outstanding, requested + link.owed + granted, "{words}");
-                assert!(link.turns.iter().is_sorted_by_key(Turn::at));
+                assert!(modem.link.turns.iter().is_sorted_by_key(Turn::at));
             }
             modem.until(at + 10_000_000 * US);
             assert_eq!((modem.waiting, modem.cut), (0, false), "{words}");

@@ -54,6 +54,7 @@ mod port;
 mod port_stats;
 mod radio;
 mod replay;
+mod requests;
 pub mod rewrite;
 mod select;
 mod setup;

@@ -15,14 +15,13 @@
 //! Approximations: the rate does not fade (an event changes it); other terminals are a coin, where a scheduler would follow their fading;
 //! all attempts fail with the same probability; nobody uses a grant that the terminal no longer needs.
 //!
-//! Invariants: packets keep their order (RLC delivers in order, so a block waits for a retransmission before it); the terminal's outstanding
-//! bytes are its requests on their way and the bytes that the base station owes.
+//! Invariant: packets keep their order (RLC delivers in order, so a block waits for a retransmission before it).
 
 use crate::link::{Fate, Link, NamedLink};
+use crate::requests::Requests;
 use sojourn_qdisc::table::{DefaultValue, Kind, OptionSpec, ValueSpec};
 use sojourn_qdisc::{Backlog, Discipline, QdiscQuirks, Setting, Settings, options_of};
 use sojourn_units::{Random, Rate, Span, Time};
-use std::collections::VecDeque;
 
 /// Intervals from a request to its block: four to the grant, four from there.
 const GRANT: u64 = 8;
@@ -152,10 +151,8 @@ pub struct Lte {
     /// The first interval without a decision.
     next: u64,
     block: Option<Block>,
-    /// Requests with the interval of their first block, bytes that the base station owes, and both together.
-    requests: VecDeque<(u64, u64)>,
-    owed: u64,
-    outstanding: u64,
+    /// Requests arrive with the interval of their first block.
+    requests: Requests,
     /// Bytes left of a packet that is cut.
     rest: u64,
 }
@@ -164,17 +161,7 @@ impl NamedLink for Lte {
     type Options = Options;
 
     fn new(options: Options, rate: Rate, random: Random) -> Self {
-        Self {
-            options,
-            rate,
-            random,
-            next: 0,
-            block: None,
-            requests: VecDeque::new(),
-            owed: 0,
-            outstanding: 0,
-            rest: 0,
-        }
+        Self { options, rate, random, next: 0, block: None, requests: Requests::default(), rest: 0 }
     }
 }
 
@@ -183,25 +170,19 @@ impl Lte {
     fn decide(&mut self, interval: u64, backlog: u64) {
         let queue_was_empty = interval > self.next;
         self.next = interval + 1;
-        while let Some(&(_, bytes)) = self.requests.front().filter(|(due, _)| *due <= interval) {
-            self.owed += bytes;
-            self.requests.pop_front();
-        }
+        self.requests.arrive(interval);
         if queue_was_empty {
             // Blocks of the meantime found nothing to send.
-            self.outstanding -= self.owed;
-            self.owed = 0;
+            self.requests.answer(u64::MAX);
         }
-        if self.options.sr.is_some() && self.owed == 0 {
+        if self.options.sr.is_some() && self.requests.owed() == 0 {
             return self.request(interval, backlog);
         }
         if self.random.below(u64::from(self.options.users) + 1) > 0 {
             return;
         }
         let bytes = self.rate.bytes_in(self.options.tti).max(1);
-        let answers = self.owed.min(bytes);
-        self.owed -= answers;
-        self.outstanding -= answers;
+        self.requests.answer(bytes);
         if self.options.sr.is_some() {
             self.report(interval, backlog.saturating_sub(bytes));
         }
@@ -212,18 +193,15 @@ impl Lte {
     /// A scheduling request, if this interval has the opportunity and none is on its way.
     fn request(&mut self, interval: u64, backlog: u64) {
         let period = self.options.sr.unwrap_or(Span::ZERO).as_nanos() / self.options.tti.as_nanos();
-        if self.outstanding == 0 && interval.is_multiple_of(period.max(1)) {
+        if self.requests.outstanding() == 0 && interval.is_multiple_of(period.max(1)) {
             self.report(interval, backlog);
         }
     }
 
     /// Reports bytes that no request or grant covers to the base station.
     fn report(&mut self, interval: u64, backlog: u64) {
-        let more = backlog.saturating_sub(self.outstanding);
-        if more > 0 {
-            self.outstanding += more;
-            self.requests.push_back((interval + GRANT, more));
-        }
+        let more = backlog.saturating_sub(self.requests.outstanding());
+        self.requests.send(interval + GRANT, more);
     }
 
     /// How long a block's retransmissions take.
@@ -335,7 +313,7 @@ mod tests {
         modem.arrive(55 * MS, 1);
         modem.until(100 * MS);
         assert_eq!(modem.sent, [(58 * MS, 59 * MS), (66 * MS, 67 * MS)]);
-        assert_eq!((modem.link.outstanding, modem.link.owed), (0, 0));
+        assert_eq!(modem.link.requests.outstanding(), 0);
     }
 
     #[test]
@@ -347,16 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_outstanding_is_requested_or_owed() {
+    fn upstream_every_packet_is_sent() {
         let mut random = Random::named(7, "arrivals");
         let mut modem = Modem::new(link("lte sr 5ms users 2"));
         let mut at = 0;
         for _ in 0..3_000 {
             at += random.below(8 * MS);
             modem.arrive(at, random.below(4) as u32);
-            let link = &modem.link;
-            let requested: u64 = link.requests.iter().map(|(_, bytes)| bytes).sum();
-            assert_eq!(link.outstanding, requested + link.owed);
         }
         modem.until(at + 60_000 * MS);
         assert_eq!((modem.waiting, modem.cut), (0, false));
