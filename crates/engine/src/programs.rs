@@ -273,8 +273,6 @@ pub fn fnv1a(bytes: impl AsRef<[u8]>) -> u64 {
 mod tests {
     use super::*;
     use sojourn_model::example::program;
-    use sojourn_units::Span;
-    use std::collections::BTreeMap;
 
     #[test]
     fn a_command_is_on_the_path_absolute_or_in_the_folder() {
