@@ -235,7 +235,7 @@ def test_three_engines_have_a_column_each() -> None:
     assert not found.holds
     assert parity.columns(["sim", "linux", "live"], [ours] * 3).holds
     text = parity.columns_markdown(found)
-    assert "| cell | metric | simulator | Linux | live engine | largest difference | engines |" in text
+    assert "| cell | metric | simulator | Linux | live engine | largest difference | agreement |" in text
     assert "| simulator and Linux | share | 2 | 2 | 0 | +0.000 | +0.000 to +0.000 |" in text
 
 

@@ -24,6 +24,7 @@ from sojourn.evidence.parity.pairs import (
     both,
     compare,
     difference,
+    interval,
     named,
     summary,
 )
@@ -124,7 +125,13 @@ def _rows(title: str, names: Sequence[str], pairs: Mapping[tuple[str, str], Pair
 
 def column_heads(names: Sequence[str]) -> list[str]:
     """Return the headings of :func:`column_rows`."""
-    return ["cell", "metric", *(title_of(name).removeprefix("the ") for name in names), "largest difference", "engines"]
+    return [
+        "cell",
+        "metric",
+        *(title_of(name).removeprefix("the ") for name in names),
+        "largest difference",
+        "agreement",
+    ]
 
 
 def column_rows(found: Columns) -> list[list[str]]:
@@ -159,10 +166,10 @@ def pair_rows(found: Columns) -> list[list[str]]:
                 continue
             own = [row.comparisons[place] for row in found.rows if row.metric.key == line.metric]
             within = sum(abs(c.difference) <= c.margin for c in own)
-            mean, low, high = (difference(line.metric, value) for value in (line.mean, line.low, line.high))
+            mean = difference(line.metric, line.mean)
             heads = " and ".join(engines.heads)
             significant = str(line.significant)
-            table.append([heads, line.metric, str(len(own)), str(within), significant, mean, f"{low} to {high}"])
+            table.append([heads, line.metric, str(len(own)), str(within), significant, mean, interval(line)])
     return table
 
 

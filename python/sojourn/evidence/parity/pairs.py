@@ -325,10 +325,16 @@ HEADINGS: Final = (
 
 def cells_of(line: Line) -> tuple[str, ...]:
     """Return a line as the table of lines has it."""
-    mean, low, high, worst = (difference(line.metric, x) for x in (line.mean, line.low, line.high, line.worst))
+    mean, worst = (difference(line.metric, x) for x in (line.mean, line.worst))
     counts = (line.count, line.equivalent, line.different, line.undecided, line.significant)
-    interval = "–" if math.isnan(line.low) else f"{low} to {high}"
-    return (line.by, line.name, line.metric, *map(str, counts), mean, interval, worst)
+    return (line.by, line.name, line.metric, *map(str, counts), mean, interval(line), worst)
+
+
+def interval(line: Line) -> str:
+    """Return the interval of a line's mean as tables show it; a dash for none."""
+    if math.isnan(line.low):
+        return "–"
+    return f"{difference(line.metric, line.low)} to {difference(line.metric, line.high)}"
 
 
 def markdown(pairs: Sequence[Pair], lines: Sequence[Line]) -> str:
