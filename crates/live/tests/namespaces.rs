@@ -544,7 +544,7 @@ print('capabilities', int(caps[0].split()[1], 16))
     );
     let run = made(live("5s", LINK, &alone("environment = { OWN = \"value\" }", &python)));
     let said = output(&run);
-    let told: Vec<&str> = said.iter().map(|l| l.trim_start_matches("page client: ")).collect();
+    let lines: Vec<&str> = said.iter().map(|l| l.trim_start_matches("page client: ")).collect();
     // Without Landlock it reads all that the user can; below /tmp it sees its own folder.
     let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
     let is_hidden =
@@ -566,7 +566,7 @@ print('capabilities', int(caps[0].split()[1], 16))
         "low port yes",
         "capabilities 0",
     ];
-    assert_eq!(told, expected);
+    assert_eq!(lines, expected);
     assert!(!outside.path().join("new").exists());
 }
 

@@ -27,7 +27,7 @@ enum Phase {
     Stopped,
 }
 
-/// The connection. What every packet touches stands first, see [`FlowRun`](crate::flow::FlowRun).
+/// The connection. The fields that every packet touches come first, see [`FlowRun`](crate::flow::FlowRun).
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Bulk {

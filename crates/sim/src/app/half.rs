@@ -46,7 +46,7 @@ impl Output for SenderTx<'_, '_> {
     }
 }
 
-/// The half. What both ends need stands first; the sender begins so that what its next timer is read from is one line of
+/// The half. The fields of both ends come first; the sender begins so that what its next timer is read from is one line of
 /// cache, which data touch too.
 #[derive(Debug)]
 #[repr(C)]

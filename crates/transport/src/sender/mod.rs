@@ -141,7 +141,7 @@ pub struct Counters {
 
 /// A TCP sender.
 ///
-/// Each part owns its state. What every ACK and every segment touches stands first and together, in this order.
+/// Each part owns its state. The fields that every ACK and every segment touches come first, in this order.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Sender {

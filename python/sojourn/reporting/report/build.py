@@ -250,10 +250,10 @@ def _watch(drawn: Callable[[int, int], None] | None, before: int, total: int, do
 
 
 _READING: Final = (
-    "Each value is the mean over the measuring window of each run, and over the seeds; below it the least and the "
-    "greatest of the seeds. Goodput is the payload that arrived; delays, marks and drops are "
+    "Each value is the mean over the measuring window of each run, and over the seeds; the line below it has the least "
+    "and the greatest seed. Goodput is the payload that arrived; delays, marks and drops are "
     "those of each queue that matters: in which at least one packet in a thousand waited longer than 1 ms, was dropped "
-    "or was marked. The queue that packets wait longest in stands first."
+    "or was marked. The queue with the longest waits comes first."
 )
 
 
