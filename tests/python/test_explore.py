@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -547,7 +548,14 @@ def test_connections_are_few_and_a_request_has_an_end(folder: Path, monkeypatch:
             with contextlib.suppress(ConnectionError):
                 assert own.recv(1) == b""
             own.close()
-        assert asking.get()[0] == 200
+        # A thread that has hung up may still hold its place, and a busy machine may be slower than the patience.
+        for _ in range(100):
+            with contextlib.suppress(ConnectionError):
+                assert asking.get()[0] == 200
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("it never answers again")
 
 
 def test_a_run_with_a_fault_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
