@@ -39,6 +39,8 @@ VARIABLE: Final = "SOJOURN_MUTANT"
 NOT_CAUGHT: Final = "not caught"
 
 _SWITCH: Final = f"""
+extern crate std;
+
 /// Whether this process has this mistake; written by tools/mutants.py.
 #[allow(clippy::all, clippy::pedantic, missing_docs)]
 pub fn mutant(number: u32) -> bool {{
