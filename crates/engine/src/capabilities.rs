@@ -130,8 +130,8 @@ impl Capabilities {
         }
         for flow in &scenario.flows {
             let place = Place::Flow(flow.name.clone());
-            if flow.stack != scenario.stack {
-                missing.need(stack(&flow.stack), &place);
+            for name in flow.stacks().filter(|name| *name != scenario.stack) {
+                missing.need(Feature::Stack(name.to_owned()), &place);
             }
             if let Some(by) = flow.by {
                 missing.need(Feature::HostsBy(by), &place);

@@ -484,6 +484,11 @@ pub(crate) static FLOW: Section = Section {
         default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a flow out."),
         key("stack", Ty::Stack, "The stack of its hosts (default: the experiment's)."),
         key(
+            "receiver_stack",
+            Ty::Stack,
+            "The stack of the host that receives its data, if it is another's: of a TCP connection or a ping. With the engine linux and hops by sojourn, its two ends are two kernels.",
+        ),
+        key(
             "by",
             Ty::Choice(By::NAMES),
             "Who carries out its hosts: `kernel`, a real kernel, or `sojourn`, a model. Without it the engine chooses. With the engine linux both can share queues that are by sojourn.",

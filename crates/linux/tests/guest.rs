@@ -34,6 +34,7 @@ fn flow(stack: &str, name: &str, traffic: Traffic) -> Flow {
         name: name.to_owned(),
         group: None,
         stack: stack.to_owned(),
+        receiver_stack: None,
         ip: Ip::V4,
         direction: Direction::Down,
         hops: vec![0],

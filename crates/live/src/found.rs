@@ -250,6 +250,7 @@ impl Flows {
             name: String::new(),
             group: None,
             stack: base.stack.clone(),
+            receiver_stack: None,
             by: None,
             ip: Ip::V4,
             direction: Direction::Down,

@@ -85,6 +85,7 @@ fn flow(name: &str, direction: Direction, traffic: Traffic) -> Flow {
         start: Start::At(At::ORIGIN),
         stop: None,
         delays: None,
+        receiver_stack: None,
         by: None,
         traffic,
     }

@@ -12,8 +12,11 @@ pub struct Flow {
     /// The group that metrics may name as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The stack of both of its hosts.
+    /// The stack of its hosts; of the one that sends its data, if [`Flow::receiver_stack`] names another.
     pub stack: String,
+    /// The stack of the host that receives its data, where that is not [`Flow::stack`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub receiver_stack: Option<String>,
     /// Who carries out its hosts. Without it the engine chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<By>,
@@ -37,6 +40,19 @@ pub struct Flow {
     pub delays: Option<bool>,
     /// What it sends.
     pub traffic: Traffic,
+}
+
+impl Flow {
+    /// The stack of the host that receives its data.
+    pub fn receiver(&self) -> &str {
+        self.receiver_stack.as_deref().unwrap_or(&self.stack)
+    }
+
+    /// The stacks of its hosts, the sender's first; one if they have the same.
+    pub fn stacks(&self) -> impl Iterator<Item = &str> {
+        let other = self.receiver_stack.as_deref().filter(|other| *other != self.stack);
+        std::iter::once(&*self.stack).chain(other)
+    }
 }
 
 /// A version of IP. Lengths are stated for version 4 throughout: a header of version 6 adds [`Ip::more`].

@@ -336,7 +336,9 @@ impl Scenario {
     fn words(&self) -> impl Iterator<Item = (String, &str)> {
         let stacks = std::iter::once(("the run's stack".to_owned(), self.stack.as_str()))
             .chain(self.hops.iter().map(|h| (format!("the stack of hop {}", h.name), &*h.stack)))
-            .chain(self.flows.iter().map(|f| (format!("the stack of flow {}", f.name), &*f.stack)));
+            .chain(self.flows.iter().flat_map(|f| {
+                f.stacks().map(|stack| (format!("the stack of flow {}", f.name), stack))
+            }));
         let elements = self.elements().flat_map(|(path, element)| match &element.kind {
             Kind::Queue(queue) => {
                 let link = match queue.shaper {

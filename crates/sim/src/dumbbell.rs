@@ -65,6 +65,7 @@ impl Dumbbell {
             start: Start::At(At::ORIGIN),
             stop: None,
             delays: None,
+            receiver_stack: None,
             by: None,
             traffic,
         }

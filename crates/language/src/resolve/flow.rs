@@ -125,6 +125,8 @@ impl Resolver<'_> {
             }
             let group = named.entries.iter().find(|e| e.0 == index).and_then(|e| e.3.clone());
             let stack = self.stack_of(table, "stack");
+            let receiver_stack =
+                table.given("receiver_stack").map(|_| self.stack_of(table, "receiver_stack"));
             let ip = self.ip_of(table);
             let by = table.text("by").and_then(By::from_name);
             let hops = self.hops_of(table, root);
@@ -143,11 +145,22 @@ impl Resolver<'_> {
             let passed = hops.iter().map(|&hop| &root.tables("hop")[hop]);
             let bdp = bdp_of(table, passed);
             let Some(traffic) = self.traffic(table, &stack, bdp) else { continue };
+            if receiver_stack.is_some()
+                && traffic.tcp().is_none()
+                && !matches!(traffic, Traffic::Ping(_))
+            {
+                self.says(
+                    &table.place_of("receiver_stack"),
+                    DiagnosticKind::Value,
+                    "a receiver's stack is of a TCP connection or a ping; leave it out",
+                );
+            }
             for name in members {
                 flows.push(Flow {
                     name,
                     group: group.clone(),
                     stack: stack.clone(),
+                    receiver_stack: receiver_stack.clone(),
                     by,
                     ip,
                     direction,
@@ -179,6 +192,7 @@ impl Resolver<'_> {
             name: PING.to_owned(),
             group: None,
             stack,
+            receiver_stack: None,
             by: table.and_then(|t| t.text("by")).and_then(By::from_name),
             ip: table.map_or(self.ip, |table| self.ip_of(table)),
             direction: Direction::Down,

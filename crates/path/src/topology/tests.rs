@@ -38,6 +38,7 @@ fn flow(name: &str) -> Flow {
         name: name.to_owned(),
         group: None,
         stack: STACK.to_owned(),
+        receiver_stack: None,
         ip: Ip::V4,
         direction: Direction::Down,
         hops: vec![0, 1],

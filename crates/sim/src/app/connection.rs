@@ -27,6 +27,7 @@ pub(crate) struct Template {
     tcp: Tcp,
     stack: &'static Stack,
     quirks: Arc<TcpQuirks>,
+    receiver: Arc<TcpQuirks>,
     controls: Registry,
     device: Option<HostNic>,
     seed: u64,
@@ -48,6 +49,7 @@ impl Template {
             tcp,
             stack: host.stack,
             quirks: Arc::clone(host.quirks),
+            receiver: Arc::clone(host.receiver),
             controls: host.controls.clone(),
             device,
             seed,
@@ -66,24 +68,29 @@ impl Template {
     ) -> Connection {
         let (client, server) = (random.next_u32(), random.next_u32());
         let owner = path.owner.connection(number);
-        let host = HostStack { stack: self.stack, quirks: &self.quirks, controls: &self.controls };
-        let make = |what: &str, device, sends: u32, receives: u32| {
+        // Of the half that goes with the flow's data, and of the other, whose sender is the flow's receiver.
+        let along = HostStack {
+            stack: self.stack,
+            quirks: &self.quirks,
+            receiver: &self.receiver,
+            controls: &self.controls,
+        };
+        let against = HostStack { quirks: &self.receiver, receiver: &self.quirks, ..along };
+        let half = |what: &str, way: (HalfPath, HostStack<'_>, _), ends: (u32, u32)| {
+            let (path, host, device) = way;
             let name = format!("flow/{}/{number}/{what}/cc", self.name);
             let control = Random::named(self.seed, &name);
-            let ends = endpoint(&self.tcp, owner.ip, host, device, control, (sends, receives));
-            (ends.0.without_data(), ends.1)
+            let (sender, receiver) = endpoint(&self.tcp, owner.ip, host, device, control, ends);
+            TcpHalf::new((sender.without_data(), receiver), path)
         };
         let (there, back) = path.routes;
-        let along = HalfPath { owner, ..path };
-        let against = HalfPath { owner, routes: (back, there), turned: true, ..path };
-        let (paths, devices) = if with_data {
-            ((along, against), (self.device, None))
-        } else {
-            ((against, along), (None, self.device))
-        };
+        let along = (HalfPath { owner, ..path }, along, self.device);
+        let turned = HalfPath { owner, routes: (back, there), turned: true, ..path };
+        let against = (turned, against, None);
+        let (requests, answers) = if with_data { (along, against) } else { (against, along) };
         Connection {
-            requests: TcpHalf::new(make("request", devices.0, client, server), paths.0),
-            answers: TcpHalf::new(make("answer", devices.1, server, client), paths.1),
+            requests: half("request", requests, (client, server)),
+            answers: half("answer", answers, (server, client)),
         }
     }
 }

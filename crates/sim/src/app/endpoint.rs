@@ -88,8 +88,12 @@ pub(crate) fn endpoint(
             WindowPolicy::Fixed(bytes.min(u64::from(u32::MAX / 2)) as u32)
         }
     };
-    let receiver = Receiver::new(config.mss, window, &quirks, clocks.1);
-    let receiver = receiver.facing(&needs, ecn, tcp.codepoint);
+    // A receiver of another stack agrees to what that stack knows.
+    let is_other = !Arc::ptr_eq(host.quirks, host.receiver);
+    let knows_accecn = host.receiver.ecn == EcnRequest::AccEcn || host.receiver.accecn_option;
+    let known = if is_other && !knows_accecn { ecn.min(EcnRequest::Rfc3168) } else { ecn };
+    let receiver = Receiver::new(config.mss, window, host.receiver, clocks.1);
+    let receiver = receiver.facing(&needs, known, tcp.codepoint);
     let receiver = match tcp.ecn {
         EcnMode::Sce => receiver.echoing_sce(true),
         EcnMode::Rfc3168 => receiver.echoing_sce(false),

@@ -16,6 +16,8 @@ pub(crate) struct HostStack<'a> {
     pub(crate) stack: &'static Stack,
     /// What its TCP differs in.
     pub(crate) quirks: &'a Arc<TcpQuirks>,
+    /// And that of the host that receives.
+    pub(crate) receiver: &'a Arc<TcpQuirks>,
     /// The controls.
     pub(crate) controls: &'a Registry,
 }

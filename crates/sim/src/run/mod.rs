@@ -103,10 +103,14 @@ impl Simulation {
             .map(|(i, f)| {
                 let (routes, control) = (topology.of_flow[i], topology.of_control[i]);
                 let device = topology.device_of[i].map(topology::host_nic);
+                let mut of = |name: &str| {
+                    let of = stack(name);
+                    let quirks = quirks.entry(of.name);
+                    Arc::clone(quirks.or_insert_with(|| Arc::new(of.tcp.clone())))
+                };
+                let (quirks, receiver) = (&of(&f.stack), &of(f.receiver()));
                 let stack = stack(&f.stack);
-                let quirks =
-                    quirks.entry(stack.name).or_insert_with(|| Arc::new(stack.tcp.clone()));
-                let host = HostStack { stack, quirks, controls: &known.controls };
+                let host = HostStack { stack, quirks, receiver, controls: &known.controls };
                 let host = (host, &known.apps);
                 FlowRun::new(i, f, (routes, control), device, host, scenario.seed)
             })
@@ -191,7 +195,11 @@ impl Simulation {
         known.map_err(|e| RunError::Failed(format!("flow \"{flow}\": {e}")))?;
         let stack = stack(&spec.stack);
         let quirks = &Arc::new(stack.tcp.clone());
-        let host = HostStack { stack, quirks, controls: &self.known.controls };
+        let receiver = match topology::stack(spec.receiver()) {
+            other if other.name == stack.name => Arc::clone(quirks),
+            other => Arc::new(other.tcp.clone()),
+        };
+        let host = HostStack { stack, quirks, receiver: &receiver, controls: &self.known.controls };
         let device = self.network.topology.device_of[index].map(topology::host_nic);
         let template = Template::new(tcp, host, device, self.scenario.seed, flow);
         let hosts = &self.flows.runs[index].host;

@@ -90,7 +90,7 @@ impl Conversation {
     fn with(index: usize, ports: [u16; 2], mut random: Random, flow: &Flow) -> Self {
         let largest_window = match flow.traffic.tcp().map(|tcp| tcp.receive_window) {
             Some(ReceiveWindow::Fixed(bytes)) => bytes,
-            _ => u64::from(stack(&flow.stack).tcp.receive_buffer.1),
+            _ => u64::from(stack(flow.receiver()).tcp.receive_buffer.1),
         };
         let initial = [random.next_u32(), random.next_u32()];
         let next_id = [random.next_u32() as u16, random.next_u32() as u16];

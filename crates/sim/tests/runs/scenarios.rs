@@ -384,6 +384,9 @@ fn build(
                 name: format!("flow-{i}"),
                 group: None,
                 stack: stack(&f.stack),
+                // A TCP connection's other end may be of another stack: here, of the flow before.
+                receiver_stack: (i > 0 && f.traffic.tcp().is_some())
+                    .then(|| stack(&flows[i - 1].stack)),
                 ip: if i % 3 == 1 { Ip::V6 } else { Ip::V4 },
                 direction: if f.up { Direction::Up } else { Direction::Down },
                 hops: f.path.get(&paths).clone(),
