@@ -382,7 +382,9 @@ static void tell_clock(uint64_t t) {
 static void sample_all(uint64_t t) {
 	for (int i = 0; i < n_taps; i++) drain_tap(i);
 	for (int i = 0; i < n_captures; i++) drain_capture(i);
-	for (int i = 0; i < n_flows; i++) if (flows[i].life == RUNNING) sample_flow(i, t);
+	for (int i = 0; i < n_flows; i++)
+		if (flows[i].life == RUNNING) sample_flow(i, t);
+		else if (flows[i].life == WAITING) sample_received(i, t);
 	close_quiet_connections();
 	for (int i = 0; i < n_queues; i++) sample_queue(i, t);
 	for (int i = 0; i < n_policers; i++) sample_policer(i, t);

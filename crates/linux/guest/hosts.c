@@ -213,6 +213,14 @@ static void sample_flow(int i, uint64_t t) {
 	fputc('\n', samples);
 }
 
+/* What has come of a TCP flow with its sender in another kernel: here it never starts. */
+static void sample_received(int i, uint64_t t) {
+	struct flow *f = &flows[i];
+	struct tcp_numbers n;
+	if (f->kind != TCP || numbers(f->receiver, &n)) return;
+	fprintf(samples, "received %llu %d %llu\n", (unsigned long long)t, i, (unsigned long long)n.bytes_received);
+}
+
 static void end_flow(int i, uint64_t t, const char *why) {
 	struct flow *f = &flows[i];
 	if (f->life != RUNNING) { f->life = ENDED; return; }

@@ -1,6 +1,6 @@
 //! Kernels as hosts round the simulator's queues: which flows are by a kernel, and the world that the kernels' cards are in.
 //!
-//! There is a guest for each stack of kernels' flows. It has two network cards, one in the namespace of the server and one in that
+//! There is a guest for each stack of kernels' flows, and each flow's ends may be two of them. A guest has two network cards, one in the namespace of the server and one in that
 //! of the client. It takes its clock from this process ([`sojourn_guests`]), which is the simulator at the same time: what leaves
 //! a card enters the flow's path in the simulator, next to modelled flows, and what has passed the path enters the other
 //! card.
@@ -10,13 +10,18 @@
 //! reading it to the card (below 2 µs, the same in each run). Frames of no flow are dropped. Nothing is added to a frame's time
 //! but the host's jitter, which is the simulator's.
 
+use crate::cache::Kernel;
 use crate::ports::{RECEIVER_PORT, SENDER_PORT};
 use crate::programs;
+use crate::samples::{Sample, Samples};
 use crate::schedule;
 use crate::stamps::{Layout, Role, Stamp, Trace};
 use sojourn_engine::Watch;
 use sojourn_guests::{NEVER, World};
-use sojourn_model::{Action, At, By, Direction, Flow, Ip, Ping, Scenario, Start, Traffic, When};
+use sojourn_model::{
+    Action, At, By, Direction, EcnMode, Flow, Ip, OnOff, Ping, Pulse, Scenario, Start, Tcp,
+    Traffic, When,
+};
 use sojourn_sim::{HandedOut, Simulation};
 use sojourn_units::{Dscp, Ecn, Span, Time};
 use sojourn_wire::{Frame, Transport};
@@ -50,12 +55,37 @@ pub(crate) fn decided(scenario: &Scenario) -> Scenario {
 /// The stacks of the kernels' flows of a decided scenario, each once, in the order of the flows.
 pub(crate) fn stacks(decided: &Scenario) -> Vec<String> {
     let mut stacks: Vec<String> = Vec::new();
-    for flow in decided.flows.iter().filter(|flow| flow.by == Some(By::Kernel)) {
-        if !stacks.contains(&flow.stack) {
-            stacks.push(flow.stack.clone());
+    for stack in decided.flows.iter().filter(|flow| is_own(flow)).flat_map(Flow::stacks) {
+        if !stacks.iter().any(|known| known == stack) {
+            stacks.push(stack.to_owned());
         }
     }
     stacks
+}
+
+/// Whether two kernels can be the ends of a flow of this traffic: neither end has to know how far the other is.
+pub(crate) const fn is_divisible(traffic: &Traffic) -> bool {
+    matches!(
+        traffic,
+        Traffic::Tcp(_) | Traffic::OnOff(OnOff { over: Pulse::Tcp(_), .. }) | Traffic::Ping(_)
+    )
+}
+
+/// A flow's TCP at the host that only receives. What this host's kernel does not have, it does without.
+fn receiving(tcp: &Tcp, kernel: Option<&Kernel>) -> Tcp {
+    let lacks_control = kernel.is_some_and(|kernel| !kernel.ccs.contains(&tcp.cc));
+    let lacks_accecn = kernel.is_some_and(|kernel| !kernel.has_accecn());
+    Tcp {
+        cc: if lacks_control { "cubic".to_owned() } else { tcp.cc.clone() },
+        ecn: match tcp.ecn {
+            EcnMode::AccEcn if lacks_accecn => EcnMode::Rfc3168,
+            mode => mode,
+        },
+        bytes: None,
+        app_rate: None,
+        host_qdisc: None,
+        ..tcp.clone()
+    }
 }
 
 /// Whether a flow of a guest's part of a scenario is the guest's.
@@ -63,20 +93,25 @@ pub(crate) fn is_own(flow: &Flow) -> bool {
     flow.by == Some(By::Kernel)
 }
 
-/// Whether a flow's hosts are the kernel of this stack.
-fn is_of(flow: &Flow, stack: &str) -> bool {
-    flow.by == Some(By::Kernel) && flow.stack == stack
-}
-
-/// The part of a decided scenario that is a kernel's: hosts with a wire between them, and the events that are theirs. All
-/// flows keep their numbers, by which their ports differ on the wire: a ping that never starts takes the place of another's flow.
-pub(crate) fn of_kernel(decided: &Scenario, stack: &str) -> Scenario {
+/// The part of a decided scenario that is the kernel's of this stack: hosts with a wire between them, and the events that are
+/// theirs. All flows keep their numbers, by which their ports differ on the wire: a ping that never starts takes the place of
+/// another's flow. A flow that only ends at this kernel never starts here either, and its receiver waits for it.
+pub(crate) fn of_kernel(decided: &Scenario, stack: &str, kernel: Option<&Kernel>) -> Scenario {
     let mut own = decided.clone();
     stack.clone_into(&mut own.stack);
     own.hops.clear();
     for flow in &mut own.flows {
         flow.hops.clear();
-        if !is_of(flow, stack) {
+        let has = [&flow.stack, flow.receiver()].map(|name| is_own(flow) && name == stack);
+        flow.receiver_stack = None;
+        if let [false, true] = has {
+            flow.by = Some(By::Sojourn);
+            stack.clone_into(&mut flow.stack);
+            (flow.start, flow.stop) = (Start::Event, None);
+            if let Some(tcp) = flow.traffic.tcp() {
+                flow.traffic = Traffic::Tcp(receiving(tcp, kernel));
+            }
+        } else if !has[0] {
             let ping = Ping { interval: Span::from_secs(1), size: 84, ecn: Ecn::NotEct };
             *flow = Flow {
                 by: Some(By::Sojourn),
@@ -269,9 +304,9 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    /// The guest of a stack.
-    pub(crate) fn new(decided: &Scenario, stack: &str) -> Self {
-        let own = of_kernel(decided, stack);
+    /// The guest of a stack, which this kernel stands for.
+    pub(crate) fn new(decided: &Scenario, stack: &str, kernel: &Kernel) -> Self {
+        let own = of_kernel(decided, stack, Some(kernel));
         let layout = layout(&own);
         let trace = Trace::new(&layout);
         Self { own, layout, trace, connections: HashMap::new(), proposal: None }
@@ -282,11 +317,35 @@ impl Guest {
         let stamp = stamp_of(frame, &self.own.flows)?;
         let flow = &self.own.flows[usize::from(stamp.flow)];
         let is_its = (stamp.way == 0) == (down == (flow.direction == Direction::Down));
-        (is_its && is_own(flow)).then(|| Stamp {
-            at: at.as_nanos(),
-            tap: tap(enters, down),
-            ..stamp
-        })
+        is_its.then(|| Stamp { at: at.as_nanos(), tap: tap(enters, down), ..stamp })
+    }
+}
+
+/// The guests of a flow that kernels carry out: who sends its data, and who receives it.
+type Ends = Option<[usize; 2]>;
+
+/// Of each flow of a decided scenario, with the stacks of the guests.
+fn ends(decided: &Scenario, stacks: &[String]) -> Vec<Ends> {
+    let guest = |stack: &str| stacks.iter().position(|known| known == stack);
+    let ends_of = |flow: &Flow| Some([guest(&flow.stack)?, guest(flow.receiver())?]);
+    decided.flows.iter().map(|flow| ends_of(flow).filter(|_| is_own(flow))).collect()
+}
+
+/// Gives each flow with a receiver at another guest the bytes that this one has received: at each of its own times those of the
+/// receiver's sample at or after it. Both guests sample at the same times, but for a flow's last sample: what has arrived by the
+/// next step then counts.
+pub(crate) fn join_ends(decided: &Scenario, stacks: &[String], samples: &mut [&mut Samples]) {
+    for (number, ends) in ends(decided, stacks).into_iter().enumerate() {
+        let Some([sender, receiver]) = ends.filter(|ends| ends[0] != ends[1]) else { continue };
+        let read: Vec<(u64, u64)> = samples[receiver].received(number).collect();
+        for sample in &mut samples[sender].all {
+            if let Sample::Tcp(tcp) = sample
+                && tcp.flow == number
+            {
+                let next = read.partition_point(|(at, _)| *at < tcp.at);
+                tcp.received = read.get(next).or(read.last()).map_or(0, |(_, bytes)| *bytes);
+            }
+        }
     }
 }
 
@@ -294,6 +353,7 @@ impl Guest {
 pub(crate) struct Around<'a> {
     simulation: Simulation,
     pub(crate) guests: Vec<Guest>,
+    ends: Vec<Ends>,
     watch: &'a dyn Watch,
     /// The calendar's time at which the run begins.
     begins: Option<u64>,
@@ -302,8 +362,15 @@ pub(crate) struct Around<'a> {
 }
 
 impl<'a> Around<'a> {
-    pub(crate) fn new(simulation: Simulation, guests: Vec<Guest>, watch: &'a dyn Watch) -> Self {
-        Self { simulation, guests, watch, begins: None, answers: Vec::new() }
+    /// The world of these guests, of these stacks.
+    pub(crate) fn new(
+        simulation: Simulation,
+        (decided, stacks): (&Scenario, &[String]),
+        guests: Vec<Guest>,
+        watch: &'a dyn Watch,
+    ) -> Self {
+        let ends = ends(decided, stacks);
+        Self { simulation, guests, ends, watch, begins: None, answers: Vec::new() }
     }
 
     /// The run of the simulator, and what each guest's frames tell.
@@ -357,12 +424,13 @@ impl World for Around<'_> {
         }
         let HandedOut { flow, to_sender, frame } = self.simulation.take_frame()?;
         let now = self.simulation.now();
-        let number = self.guests.iter().position(|guest| is_own(&guest.own.flows[flow]))?;
-        let guest = &mut self.guests[number];
+        let [sender, receiver] = self.ends[flow]?;
+        let guest = &mut self.guests[sender];
         let down = to_sender == (guest.own.flows[flow].direction == Direction::Up);
         if let Some(stamp) = guest.stamp(&frame, now, false, down) {
             guest.trace.take(&stamp, &guest.layout);
         }
+        let number = if to_sender { sender } else { receiver };
         Some((2 * number + usize::from(down), frame.into_bytes()))
     }
 
@@ -372,8 +440,14 @@ impl World for Around<'_> {
             return Ok(());
         }
         let (Some(at), frame) = (self.clock(now), Frame::new(bytes)) else { return Ok(()) };
-        let guest = &mut self.guests[card / 2];
-        let Some(stamp) = guest.stamp(&frame, at, true, card % 2 == SERVER) else { return Ok(()) };
+        let from = card / 2;
+        let stamp = self.guests[from].stamp(&frame, at, true, card % 2 == SERVER);
+        let Some(stamp) = stamp else { return Ok(()) };
+        let Some(ends) = self.ends[usize::from(stamp.flow)] else { return Ok(()) };
+        if ends[usize::from(stamp.way == 1)] != from {
+            return Ok(());
+        }
+        let guest = &mut self.guests[ends[0]];
         guest.trace.take(&stamp, &guest.layout);
         let connection = if stamp.connection == 0 {
             0
@@ -397,6 +471,7 @@ impl World for Around<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::samples::TcpSample;
     use sojourn_language::{AnyWords, Experiment};
     use sojourn_units::Random;
 
@@ -415,7 +490,7 @@ mod tests {
     fn each_kernel_has_its_flows_under_their_numbers() {
         let decided = decided_scenario();
         assert_eq!(stacks(&decided), ["linux-7.3", "linux-5.10"]);
-        let own = of_kernel(&decided, "linux-7.3");
+        let own = of_kernel(&decided, "linux-7.3", None);
         let names: Vec<&str> =
             own.flows.iter().filter(|f| is_own(f)).map(|f| f.name.as_str()).collect();
         assert_eq!((own.flows.len(), names), (4, vec!["a", "ping"]));
@@ -424,7 +499,65 @@ mod tests {
         assert_eq!(own.events.len(), 1);
         assert_eq!(own.events[0].actions, [Action::StopFlow { flow: "a".to_owned() }]);
         assert_eq!(own.events[0].when, When::At(At::from_secs(6)));
-        assert!(of_kernel(&decided, "linux-5.10").events.is_empty());
+        assert!(of_kernel(&decided, "linux-5.10", None).events.is_empty());
+    }
+
+    /// A flow of 7.3 that ends at 5.10 is 7.3's; at 5.10 it has a receiver that never starts, with what that kernel has.
+    #[test]
+    fn a_flow_between_two_kernels_is_the_senders() {
+        let mut decided = decided_scenario();
+        decided.flows[0].receiver_stack = Some("linux-6.1".to_owned());
+        let tcp = Tcp { bytes: Some(9), ..Tcp::plain("prague", EcnMode::AccEcn) };
+        decided.flows[0].traffic = Traffic::Tcp(tcp);
+        let stacks = stacks(&decided);
+        assert_eq!(stacks, ["linux-7.3", "linux-6.1", "linux-5.10"]);
+        // The ping is 7.3's alone, and the model's flow no kernel's.
+        let expected = [Some([0, 1]), None, Some([2, 2]), Some([0, 0])];
+        assert_eq!(ends(&decided, &stacks), expected);
+        let sender = of_kernel(&decided, "linux-7.3", None);
+        assert!(is_own(&sender.flows[0]) && sender.flows[0].receiver_stack.is_none());
+        assert_eq!(sender.flows[0].traffic, decided.flows[0].traffic);
+        let kernel = Kernel {
+            version: "6.1.9".to_owned(),
+            hash: None,
+            config: String::new(),
+            name: None,
+            source: String::new(),
+            tree: false,
+            built: 0,
+            qdiscs: Vec::new(),
+            ccs: vec!["cubic".to_owned()],
+            accecn: Some(false),
+            repeatable: None,
+            programs: false,
+            cards: true,
+            program: std::path::PathBuf::new(),
+        };
+        let receiver = of_kernel(&decided, "linux-6.1", Some(&kernel));
+        let flow = &receiver.flows[0];
+        assert!(!is_own(flow) && flow.start == Start::Event && flow.stack == "linux-6.1");
+        assert_eq!(flow.traffic, Traffic::Tcp(Tcp::plain("cubic", EcnMode::Rfc3168)));
+        assert!(receiver.events.is_empty());
+    }
+
+    /// Each of the sender's samples has the bytes of the receiver's at its time or next after it.
+    #[test]
+    fn the_senders_samples_have_the_receivers_bytes() {
+        let mut decided = decided_scenario();
+        decided.flows[0].receiver_stack = Some("linux-6.1".to_owned());
+        let stacks = stacks(&decided);
+        let tcp = |at| Sample::Tcp(Box::new(TcpSample { at, ..TcpSample::default() }));
+        let received = |at, bytes| Sample::Received { at, flow: 0, bytes };
+        let of = |all| Samples { all, ..Samples::default() };
+        let mut sender = of(vec![tcp(50), tcp(100), tcp(120), tcp(150), tcp(200)]);
+        let mut receiver = of(vec![received(100, 7), received(150, 9)]);
+        let mut none = Samples::default();
+        join_ends(&decided, &stacks, &mut [&mut sender, &mut receiver, &mut none]);
+        let bytes = sender.all.iter().map(|sample| match sample {
+            Sample::Tcp(tcp) => tcp.received,
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(bytes.collect::<Vec<_>>(), [7, 7, 9, 9, 9]);
     }
 
     /// An IPv4 packet with a TCP header of these ports, and 3 bytes behind it; then padding.
@@ -441,7 +574,7 @@ mod tests {
 
     #[test]
     fn frames_are_told_by_their_ports() {
-        let own = of_kernel(&decided_scenario(), "linux-7.3");
+        let own = of_kernel(&decided_scenario(), "linux-7.3", None);
         let of = |from, to| stamp_of(&Frame::new(frame(from, to)), &own.flows);
         let data = of(40_001, 5_001).unwrap();
         assert_eq!((data.flow, data.way, data.seq, data.ack), (0, 0, 7, 9));
@@ -471,7 +604,7 @@ mod tests {
     #[test]
     fn any_bytes_are_a_frame_or_none() {
         let (own, mut random) =
-            (of_kernel(&decided_scenario(), "linux-7.3"), Random::named(1, "frames"));
+            (of_kernel(&decided_scenario(), "linux-7.3", None), Random::named(1, "frames"));
         for _ in 0..50_000 {
             let mut bytes = frame(40_001, 5_001);
             for _ in 0..random.below(6) {

@@ -248,7 +248,8 @@ impl Engine for Linux {
         }
         let decided = around::decided(scenario);
         let own = around::stacks(&decided).into_iter().map(|stack| {
-            of(&around::of_kernel(&decided, &stack), Wires::Cards).unwrap_or_default()
+            let own = around::of_kernel(&decided, &stack, self.kernel(&stack));
+            of(&own, Wires::Cards).unwrap_or_default()
         });
         let plugins = self.sim.identity(scenario);
         own.chain((!plugins.is_empty()).then_some(plugins)).collect::<Vec<_>>().join(", ")
@@ -351,7 +352,7 @@ impl Linux {
     fn refuse_guests(&self, decided: &Scenario) -> Vec<Unsupported> {
         let mut refusals = refuse::divided(decided);
         for stack in around::stacks(decided) {
-            let own = around::of_kernel(decided, &stack);
+            let own = around::of_kernel(decided, &stack, self.kernel(&stack));
             let here = self.here(&stack);
             for refusal in refuse::of_guest(&here.as_here(), &own) {
                 if !refusals.contains(&refusal) {
@@ -376,18 +377,23 @@ impl Linux {
     ) -> Result<(Vec<&Kernel>, Vec<Table>), RunError> {
         let decided = Arc::new(around::decided(scenario));
         let stacks = around::stacks(&decided);
-        let guests = stacks.iter().map(|stack| around::Guest::new(&decided, stack));
-        let guests: Vec<around::Guest> = guests.collect();
-        let carded = stacks.iter().zip(&guests).map(|(stack, guest)| {
+        let kernels = stacks.iter().map(|stack| self.kernel_of(stack));
+        let kernels: Vec<&Kernel> = kernels.collect::<Result<_, _>>()?;
+        let guests = stacks.iter().zip(&kernels);
+        let guests: Vec<around::Guest> =
+            guests.map(|(stack, kernel)| around::Guest::new(&decided, stack, kernel)).collect();
+        let carded = kernels.iter().zip(&guests).map(|(kernel, guest)| {
             let own = guest.own.clone();
             let programs = programs(cache, &own).map_err(RunError::Failed)?;
             let plan = plan::Plan::new(&own, &programs, Wires::Cards);
-            Ok(guest::Carded { kernel: self.kernel_of(stack)?, plan, own })
+            Ok(guest::Carded { kernel, plan, own })
         });
         let carded: Vec<guest::Carded<'_>> = carded.collect::<Result<_, RunError>>()?;
         let simulation = self.sim.begin_around(&decided, watch.capture().as_ref())?;
-        let mut world = around::Around::new(simulation, guests, watch);
-        let left = guest::run_around(agent, &carded, self.sharing, &mut world, watch)?;
+        let mut world = around::Around::new(simulation, (&decided, &stacks), guests, watch);
+        let mut left = guest::run_around(agent, &carded, self.sharing, &mut world, watch)?;
+        let mut samples: Vec<_> = left.iter_mut().map(|(samples, _)| samples).collect();
+        around::join_ends(&decided, &stacks, &mut samples);
         let (simulation, guests) = world.into_parts();
         let mut tables = simulation.finish()?;
         for ((guest, carded), (samples, answers)) in guests.iter().zip(&carded).zip(&left) {
@@ -395,6 +401,6 @@ impl Linux {
             let more = record::own_tables(own, plan, &guest.trace, samples, answers.as_ref());
             tables = together(tables, more);
         }
-        Ok((carded.iter().map(|guest| guest.kernel).collect(), tables))
+        Ok((kernels, tables))
     }
 }

@@ -293,7 +293,8 @@ impl<'a> Writer<'a> {
                 }
                 Sample::Queue(s) => self.queue_row(s),
                 Sample::Last(s) => self.gone[s.queue].add(s),
-                Sample::Removed { .. } | Sample::Placed { .. } => {}
+                // The sender's kernel writes the flow's rows.
+                Sample::Received { .. } | Sample::Removed { .. } | Sample::Placed { .. } => {}
             }
         }
         self.pings();
@@ -405,7 +406,10 @@ impl<'a> Writer<'a> {
             state: state_of(s.ca_state),
             ..seen(&counts)
         };
-        if !self.record.flow(at, s.flow, s.received, Some(&sample)) {
+        // The kernel counts a FIN as a byte.
+        let whole = tcp.and_then(|tcp| tcp.bytes).unwrap_or(u64::MAX);
+        let received = s.received.min(whole);
+        if !self.record.flow(at, s.flow, received, Some(&sample)) {
             return;
         }
         self.record.flow_gauges(at, s.flow, |out| {
@@ -414,7 +418,7 @@ impl<'a> Writer<'a> {
             }
         });
         self.record.limits(at, s.flow, &limits(s));
-        self.last_tcp.insert(s.flow, s.clone());
+        self.last_tcp.insert(s.flow, TcpSample { received, ..s.clone() });
     }
 
     fn udp_row(&mut self, at: u64, flow: usize, received: u64, bytes: u64) {
@@ -859,6 +863,7 @@ fn time_of(sample: &Sample) -> u64 {
         | Sample::Came { at, .. }
         | Sample::Open { at, .. }
         | Sample::Took { at, .. }
+        | Sample::Received { at, .. }
         | Sample::Udp { at, .. }
         | Sample::Police { at, .. }
         | Sample::Output { at, .. }

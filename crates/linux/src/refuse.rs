@@ -5,7 +5,7 @@ use crate::cache::Kernel;
 use crate::lists::{List, PAYLOADS};
 use crate::netems::{constant_delay, is_plain, netem_of};
 use crate::places::element_at;
-use crate::{middleboxes, programs, queues, schedule, tools};
+use crate::{around, middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
     Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Ip, Kind, OnOff, Place,
@@ -53,6 +53,10 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
     let mut refusals = Refusals(Vec::new());
     let kernel = kernel(&mut refusals, here, scenario);
     for missing in here.able.refuse(scenario) {
+        // Below, with how a run can have several.
+        if matches!(missing.what, Feature::Stack(_)) && missing.place != Place::Experiment {
+            continue;
+        }
         let is_host = missing.what == Feature::Stack(HOST_STACK.to_owned());
         if kernel.is_some() || is_host || !is_of_a_kernel(&missing.what) {
             refusals.0.push(explained(here, missing));
@@ -123,6 +127,14 @@ pub(crate) fn divided(decided: &Scenario) -> Vec<Unsupported> {
         );
     }
     for flow in decided.flows.iter().filter(|flow| flow.by == Some(By::Kernel)) {
+        if flow.stacks().count() > 1 && !around::is_divisible(&flow.traffic) {
+            refusals.limit(
+                "two kernels for one flow of this kind",
+                &Place::Flow(flow.name.clone()),
+                "one agent carries out both of its ends, of which one waits for the other",
+                "leave receiver_stack out; a TCP transfer, on_off and a ping can have it",
+            );
+        }
         if let Some(device) = decided.device_of(flow) {
             refusals.add(
                 Feature::HostNic,
@@ -265,8 +277,8 @@ fn another_stack(refusals: &mut Refusals, stack: &str, place: &Place) {
     refusals.add(
         Feature::Stack(stack.to_owned()),
         place,
-        "all hosts and hops of a run are one kernel",
-        "state one stack for the experiment",
+        "all hosts and hops of a run are one kernel where hops are by it",
+        "state one stack for the experiment, or write by = \"sojourn\" for its hops",
     );
 }
 
@@ -360,8 +372,8 @@ fn elements(refusals: &mut Refusals, elements: &[Element], place: &Place) {
 
 fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario, flow: &Flow) {
     let place = Place::Flow(flow.name.clone());
-    if flow.stack != scenario.stack {
-        another_stack(refusals, &flow.stack, &place);
+    for stack in flow.stacks().filter(|stack| *stack != scenario.stack) {
+        another_stack(refusals, stack, &place);
     }
     if !flow.hops.is_sorted_by(|one, next| one < next) {
         refusals.limit(

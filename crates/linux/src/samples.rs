@@ -8,7 +8,7 @@
 //!     RWND_LIMITED SNDBUF_LIMITED DSACKS CC_INFO
 //! came T FLOW SENT          open T FLOW BYTES         took T FLOW NUMBER
 //! many T FLOW RECEIVED SEGMENTS RETRANSMITS LOST DELIVERED IN_FLIGHT
-//! udp T FLOW SENT RECEIVED RECEIVED_BYTES
+//! udp T FLOW SENT RECEIVED RECEIVED_BYTES                         received T FLOW BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
 //! last T QUEUE …, as of queue, when a queue goes        removed T QUEUE        placed T QUEUE
 //! police T POLICER PACKETS DROPS MARKS
@@ -96,6 +96,15 @@ pub enum Sample {
     Many(Box<ManySample>),
     /// A TCP flow's numbers.
     Tcp(Box<TcpSample>),
+    /// What has been received of a TCP flow with its sender elsewhere.
+    Received {
+        /// When.
+        at: u64,
+        /// Which.
+        flow: usize,
+        /// Bytes, in order.
+        bytes: u64,
+    },
     /// A datagram flow's numbers.
     Udp {
         /// When.
@@ -319,6 +328,14 @@ impl<'a> Line<'a> {
 }
 
 impl Samples {
+    /// What has been received of a TCP flow with its sender elsewhere: times and bytes.
+    pub fn received(&self, number: usize) -> impl Iterator<Item = (u64, u64)> {
+        self.all.iter().filter_map(move |sample| match *sample {
+            Sample::Received { at, flow, bytes } if flow == number => Some((at, bytes)),
+            _ => None,
+        })
+    }
+
     /// From the file's text.
     pub fn read(text: &str) -> Result<Self, String> {
         let mut samples = Self::default();
@@ -356,6 +373,9 @@ impl Samples {
                     received: l.number()?,
                     bytes: l.number()?,
                 },
+                "received" => {
+                    Sample::Received { at: l.number()?, flow: l.index()?, bytes: l.number()? }
+                }
                 "tcp" => Sample::Tcp(Box::new(tcp(&mut l)?)),
                 "queue" => Sample::Queue(Box::new(queue(&mut l)?)),
                 "last" => Sample::Last(Box::new(queue(&mut l)?)),

@@ -237,6 +237,62 @@ fn two_versions_share_a_queue(older: &str) {
     assert_ne!(bits(&run(&Scenario { seed: 2, ..s })), first);
 }
 
+/// A flow from one kernel to another: what its receiver has is its goodput, next to a flow within the first kernel. A transfer of a
+/// known size arrives to the last byte, a period of on and off stops, and a ping is answered. Here both kernels are one program,
+/// so two ends in one guest and in two give the same.
+fn a_flow_has_two_kernels() {
+    let other = "linux-6.12";
+    let one = Linux::new().kernel(STACK).unwrap().clone();
+    let kernels = vec![Kernel { version: "6.12.1".to_owned(), ..one.clone() }, one];
+    let linux = Linux::with_kernels(kernels);
+    let across = |flow: &str| format!("{flow}receiver_stack = \"{other}\"\n");
+    let run = |flows: &str| {
+        let s = scenario(&HOP.replace("pfifo limit 200", "fq_codel"), flows, 10);
+        let refusals = linux.refuse(&s);
+        assert!(refusals.is_empty(), "{refusals:?}");
+        linux.run(&Arc::new(s), &()).unwrap()
+    };
+    let up = "[[flow]]\nname = \"up\"\ncc = \"cubic\"\ndirection = \"up\"\nbytes = \"3000000b\"\nstart = \"2s\"\n";
+    let ping = "[[flow]]\nname = \"echo\"\n";
+    let flows = |across: &dyn Fn(&str) -> String| {
+        format!("{}{RENO}{}{}[flow.ping]\n", across(CUBIC), across(up), across(ping))
+    };
+    let (split, whole) = (run(&flows(&across)), run(&flows(&str::to_owned)));
+    assert!(split.engine.detail.contains("6.12.1") && !whole.engine.detail.contains("6.12.1"));
+    for flow in ["cubic", "reno"] {
+        let [one, other] = [&split, &whole].map(|run| goodput(run, flow));
+        assert!((one / other - 1.0).abs() < 0.02 && one > 22.0e6, "{flow}: {one} {other}");
+    }
+    // The FIN is no byte of these.
+    let delivered = [&split, &whole].map(|run| total(run, "up", "delivered_bytes"));
+    assert_eq!(delivered, [3_000_000.0; 2]);
+    let echoes = |run: &Run| column(run, "pings", "flow", "echo", "rtt_s", 0.0);
+    let [one, other] = [&split, &whole].map(|run| mean(&echoes(run)));
+    assert!(one > 0.010 && (one / other - 1.0).abs() < 0.1, "{one} {other}");
+    assert_eq!(bits(&run(&flows(&across))), bits(&split));
+}
+
+/// A receiver of an older kernel, and then a sender: AccECN is asked for, and the older one agrees to RFC 3168's ECN. Marks take
+/// the place of losses, and the link is full. Twice the same bits; `RUNS=100` runs it a hundred times.
+fn a_flow_between_two_versions(older: &str) {
+    let hop = HOP.replace("pfifo limit 200", "codel ecn");
+    let flow = |lines: &str| {
+        run(&scenario(&hop, &format!("[[flow]]\nname = \"f\"\ncc = \"cubic\"\n{lines}"), 10))
+    };
+    let to = flow(&format!("ecn = \"accecn\"\nreceiver_stack = \"{older}\"\n"));
+    let from =
+        flow(&format!("ecn = \"rfc3168\"\nstack = \"{older}\"\nreceiver_stack = \"{STACK}\"\n"));
+    let runs = std::env::var("RUNS").map_or(2, |runs| runs.parse().unwrap());
+    for number in 1..runs {
+        let again = flow(&format!("ecn = \"accecn\"\nreceiver_stack = \"{older}\"\n"));
+        assert_eq!(bits(&again), bits(&to), "run {number}");
+    }
+    for run in [&to, &from] {
+        assert!(goodput(run, "f") > 46.0e6, "{}", goodput(run, "f"));
+        assert!(total(run, QUEUE, "marked") > 3.0 && total(run, "f", "retransmits") < 1.0);
+    }
+}
+
 /// Two kernels' flows in a tunnel are one flow to `fq_codel`, which sees the outer headers: together they get half, next to a
 /// third. Without the tunnel each of them gets a third.
 fn a_tunnel_is_one_flow_to_the_queue() {
@@ -407,13 +463,14 @@ fn main() {
     let linux = Linux::new();
     let is_there = |stack: &str| linux.kernel(stack).is_some_and(|kernel| kernel.cards);
     let there = is_there(STACK);
-    let tests: [(&str, fn()); 11] = [
+    let tests: [(&str, fn()); 12] = [
         ("three_ways_to_run_it_agree", three_ways_to_run_it_agree),
         ("the_same_seed_gives_the_same_bits", the_same_seed_gives_the_same_bits),
         ("queues_that_no_kernel_has_take_its_flows", queues_that_no_kernel_has_take_its_flows),
         ("marks_reach_the_kernel", marks_reach_the_kernel),
         ("a_model_and_a_kernel_share_a_queue", a_model_and_a_kernel_share_a_queue),
         ("two_kernels_share_a_queue", two_kernels_share_a_queue),
+        ("a_flow_has_two_kernels", a_flow_has_two_kernels),
         ("a_tunnel_is_one_flow_to_the_queue", a_tunnel_is_one_flow_to_the_queue),
         ("a_ping_takes_what_the_path_takes", a_ping_takes_what_the_path_takes),
         ("every_traffic_passes", every_traffic_passes),
@@ -427,15 +484,20 @@ fn main() {
         });
         trial.with_ignored_flag(!there)
     });
-    let versions = OLDER.into_iter().filter_map(|older| {
-        let name = format!("two_versions_share_a_queue::{older}");
+    let of_versions: [(&str, fn(&str)); 2] = [
+        ("two_versions_share_a_queue", two_versions_share_a_queue),
+        ("a_flow_between_two_versions", a_flow_between_two_versions),
+    ];
+    let all = of_versions.into_iter().flat_map(|test| OLDER.map(|older| (test, older)));
+    let versions = all.filter_map(|((name, test), older)| {
+        let name = format!("{name}::{older}");
         if !there || !is_there(older) {
             let series = older.trim_start_matches("linux-");
             eprintln!("{name} is left out: it needs `sojourn linux build --version {series}`");
             return None;
         }
         Some(Trial::test(name, move || {
-            two_versions_share_a_queue(older);
+            test(older);
             Ok(())
         }))
     });

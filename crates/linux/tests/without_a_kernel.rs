@@ -430,6 +430,18 @@ fn what_is_divided_in_vain_is_refused_by_name() {
     let filter = "qdisc = \"cake bandwidth 1mbit ack-filter\"\nby = \"sojourn\"\nshaper = \"own\"";
     let said = refused(filter, "");
     assert!(said.contains(&"one.down.qdisc: ack-filter round kernels".to_owned()), "{said:?}");
+    // Two kernels for one flow, where neither end has to know how far the other is.
+    let two = Linux::with_kernels(vec![kernel("7.3.4"), kernel("5.10.1")]);
+    let refused_by_two = |hops: &str, flow: &str| -> Vec<String> {
+        let said = two.refuse(&scenario(&text(hops, flow)));
+        said.iter().map(|u| format!("{}: {}", u.place, u.what)).collect()
+    };
+    let across = "receiver_stack = \"linux-5.10\"";
+    assert_eq!(refused_by_two(round, across), [] as [String; 0]);
+    assert_eq!(refused_by_two(fifo, across), ["flow f: stack linux-5.10"]);
+    let many = format!("{across}\n[flow.short_flows]\nmean_interval = \"1s\"");
+    let said = refused_by_two(round, &many);
+    assert_eq!(said, ["flow f: two kernels for one flow of this kind"]);
     let old = Linux::with_kernels(vec![Kernel { cards: false, ..kernel("7.3.4") }]);
     let said = old.refuse(&scenario(&text(round, "")));
     assert!(said[0].why.contains("network cards"), "{said:?}");

@@ -101,3 +101,40 @@ pub(crate) fn endpoint(
     };
     (Sender::new(&config, quirks, control), receiver)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sojourn_stacks::Stack;
+    use sojourn_transport::cc::Registry;
+    use sojourn_transport::ecn::{Agreed, ask};
+    use sojourn_transport::segment::Handshake;
+    use sojourn_units::{Ecn, Time};
+
+    /// What the ends agree on when a sender of the first stack asks one of the second for AccECN.
+    fn agreed(sender: &str, receiver: &str) -> Agreed {
+        let of = |name: &str| Arc::new(Stack::named(name).expect("a stack").tcp.clone());
+        let (quirks, controls) = (of(sender), Registry::built_in());
+        let receiver = if sender == receiver { Arc::clone(&quirks) } else { of(receiver) };
+        let host = HostStack {
+            stack: Stack::named(sender).expect("a stack"),
+            quirks: &quirks,
+            receiver: &receiver,
+            controls: &controls,
+        };
+        let tcp = Tcp::plain("cubic", EcnMode::AccEcn);
+        let random = Random::named(1, "endpoint");
+        let (_, mut receiver) = endpoint(&tcp, Ip::V4, host, None, random, (0, 0));
+        let flags = ask(EcnRequest::AccEcn, 0, true);
+        let syn = Handshake { ecn: flags, ..Handshake::default() };
+        let _ = receiver.on_syn(Time::ZERO, &syn, Ecn::NotEct);
+        receiver.ecn_agreed()
+    }
+
+    #[test]
+    fn a_receiver_agrees_to_what_its_own_stack_knows() {
+        assert_eq!(agreed("linux-7.3", "linux-7.3"), Agreed::AccEcn);
+        assert_eq!(agreed("linux-5.10", "linux-7.3"), Agreed::AccEcn);
+        assert_eq!(agreed("linux-7.3", "linux-5.10"), Agreed::Rfc3168);
+    }
+}
