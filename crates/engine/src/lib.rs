@@ -11,6 +11,7 @@ mod foreseen;
 mod many;
 pub mod programs;
 mod registry;
+pub mod tc;
 mod timeline;
 
 pub use capabilities::Capabilities;

@@ -36,7 +36,6 @@ mod schedule;
 pub mod stamps;
 mod statistics;
 pub mod tools;
-mod words;
 
 pub use cache::{Kernel, UnknownKernel};
 

@@ -9,8 +9,8 @@
 //! packet passes two of them: those with CE are asked first, and no other field is changed to one that is asked later.
 
 use crate::places::{element_at, find, place};
-use crate::words::tc_rate;
 use crate::{bypass, netems, rewrite, schedule};
+use sojourn_engine::tc::tc_rate;
 use sojourn_model::{Action, Element, Kind, PoliceAction, Policer, Scenario, Side};
 use sojourn_units::Ecn;
 

@@ -24,9 +24,9 @@ use crate::programs::End;
 use crate::queues::{self, Order};
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
-use crate::words::tc_time;
 use crate::{asked, bypass, middleboxes, programs, rewrite};
 use sojourn_capture::Point;
+use sojourn_engine::tc::{self, tc_time};
 use sojourn_model::{
     Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, OnOff, Place as Where, Pulse,
     Queue, ReceiveWindow, Scenario, Side, Start, Tcp, Traffic, Unsupported,
@@ -523,14 +523,13 @@ impl Builder<'_> {
         let elements = scenario.hops[hop].side(side);
         let handle = queue_of(elements).map(|(element, queue)| {
             let on = element.enabled;
-            for words in queues::first_words(to, &queue.shaper, &queue.qdisc).iter().filter(|_| on)
-            {
+            for words in tc::first_words(to, &queue.shaper, &queue.qdisc).iter().filter(|_| on) {
                 self.tc(&ns, words);
             }
             let path = format!("{}.{side}.{}", scenario.hops[hop].name, element.name);
             self.queues.push(QueuePlan { path, hop, side, on });
             let begins = if on { "on" } else { "off" };
-            format!("{} {begins}", queues::handle(&queue.shaper))
+            format!("{} {begins}", tc::handle(&queue.shaper))
         });
         self.tc(&ns, &format!("qdisc add dev {from} handle ffff: ingress"));
         for words in bypass::around(scenario, hop, side) {

@@ -15,10 +15,8 @@
 
 use crate::places::element_at;
 use crate::schedule;
-use crate::words::tc_rate;
-use sojourn_model::{Action, Kind, Scenario, Shaper, TcWords};
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use sojourn_engine::tc::{at_hop, class_words, handle, leaf_at};
+use sojourn_model::{Action, Kind, Scenario, Shaper};
 
 /// A queue between two events.
 #[derive(Clone, PartialEq, Debug)]
@@ -137,99 +135,11 @@ impl State {
     }
 }
 
-/// A discipline's words where its device is a hop's and not a host's.
-///
-/// A packet keeps its socket from namespace to namespace. `fq` paces a packet of a socket by the socket's own rate and makes
-/// the sender leave pacing to it (`fq_classify` and `fq_dequeue` in `net/sched/sch_fq.c`), which on a router it cannot. So it is
-/// made without, unless its words speak of pacing: those are refused.
-pub(crate) fn at_hop(words: &TcWords) -> Cow<'_, str> {
-    if words.is("fq") && !paces(words) && !words.has("nopacing") {
-        Cow::Owned(format!("{words} nopacing"))
-    } else {
-        Cow::Borrowed(words)
-    }
-}
-
-/// Whether words ask an `fq` for what it has with pacing alone.
-pub(crate) fn paces(words: &TcWords) -> bool {
-    words.is("fq") && (words.has("maxrate") || words.has("pacing"))
-}
-
-/// The handle of the discipline, which is read for statistics.
-pub(crate) const fn handle(shaper: &Shaper) -> &'static str {
-    match shaper {
-        Shaper::Htb { .. } => "10",
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => {
-            "1"
-        }
-    }
-}
-
-const fn leaf_at(shaper: &Shaper) -> &'static str {
-    match shaper {
-        Shaper::Htb { .. } => "parent 1:1 handle 10:",
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => {
-            "root handle 1:"
-        }
-    }
-}
-
-fn class_words(device: &str, shaper: &Shaper, verb: &str) -> String {
-    let Shaper::Htb { rate, ceil, burst } = shaper else { return String::new() };
-    let ceil = ceil.unwrap_or(*rate);
-    let mut words = format!(
-        "class {verb} dev {device} parent 1: classid 1:1 htb rate {} ceil {}",
-        tc_rate(*rate),
-        tc_rate(ceil)
-    );
-    if let Some(bytes) = burst {
-        let _ = write!(words, " burst {bytes}b cburst {bytes}b");
-    }
-    words
-}
-
-/// tc's words for a queue that is there from the beginning.
-pub(crate) fn first_words(device: &str, shaper: &Shaper, qdisc: &TcWords) -> Vec<String> {
-    let leaf = format!("qdisc add dev {device} {} {}", leaf_at(shaper), at_hop(qdisc));
-    match shaper {
-        Shaper::Htb { .. } => vec![
-            format!("qdisc add dev {device} root handle 1: htb default 1"),
-            class_words(device, shaper, "add"),
-            leaf,
-        ],
-        Shaper::Line { .. } | Shaper::Trace { .. } | Shaper::Link { .. } | Shaper::Own { .. } => {
-            vec![leaf]
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use sojourn_language::{AnyWords, Experiment};
-
-    #[test]
-    fn fq_at_a_hop_leaves_sockets_alone() {
-        for (words, there) in [
-            ("fq", "fq nopacing"),
-            ("fq limit 9", "fq limit 9 nopacing"),
-            ("fq nopacing limit 9", "fq nopacing limit 9"),
-            ("fq_codel", "fq_codel"),
-            ("fq maxrate 3mbit", "fq maxrate 3mbit"),
-        ] {
-            assert_eq!(at_hop(&words.into()), there);
-        }
-        for (words, own) in
-            [("fq maxrate 3mbit", true), ("fq pacing", true), ("fq", false), ("codel", false)]
-        {
-            assert_eq!(paces(&words.into()), own);
-        }
-        let own = Shaper::Own { rate: None };
-        assert_eq!(
-            first_words("d", &own, &"fq".into()),
-            ["qdisc add dev d root handle 1: fq nopacing"]
-        );
-    }
+    use std::fmt::Write as _;
 
     /// What each event asks for, of a queue that is halved, switched off, set and changed while it is off, switched on,
     /// given another discipline, and at last another shaper.

@@ -6,7 +6,7 @@ use crate::lists::{List, PAYLOADS};
 use crate::netems::{constant_delay, is_plain, netem_of};
 use crate::places::element_at;
 use crate::{around, middleboxes, programs, queues, schedule, tools};
-use sojourn_engine::Capabilities;
+use sojourn_engine::{Capabilities, tc};
 use sojourn_model::{
     Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Ip, Kind, OnOff, Place,
     Program, Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, Unsupported, When,
@@ -284,32 +284,14 @@ fn another_stack(refusals: &mut Refusals, stack: &str, place: &Place) {
 
 /// Shapers that no kernel has.
 fn unlike(refusals: &mut Refusals, shaper: &Shaper, place: &Place) {
-    match shaper {
-        Shaper::Line { .. } => refusals.limit(
-            "shaper line",
-            place,
-            "a kernel's device has no rate of its own",
-            "use shaper = \"htb\" with a bucket of one packet",
-        ),
-        Shaper::Trace { .. } => refusals.limit(
-            "a trace",
-            place,
-            "a kernel's device sends when it can, and not when a trace says",
-            "run it on the simulator: --engine sim",
-        ),
-        Shaper::Link { .. } => refusals.limit(
-            "a link by name",
-            place,
-            "a kernel's device sends when it can, and not when a model of a link says",
-            "write by = \"sojourn\" in the hop, or run it on the simulator: --engine sim",
-        ),
-        Shaper::Htb { .. } | Shaper::Own { .. } => {}
+    if let Some((what, why, help)) = tc::unlike(shaper) {
+        refusals.limit(what, place, why, help);
     }
 }
 
 /// An `fq` at a hop that is to pace.
 fn pacing(refusals: &mut Refusals, words: &TcWords, place: &Place) {
-    if queues::paces(words) {
+    if tc::paces(words) {
         refusals.limit(
             "fq with pacing at a hop",
             place,
