@@ -4,6 +4,7 @@
 //! kernel, which the result names, so the only stacks are `host` and the default; the latter determines how the queues behave.
 
 use crate::hosts::{CWND, Kernel, MOST_FLOWS};
+use crate::kernel_queue::{self, Gate, KernelLink, Wanted};
 use crate::lab::{HelperCommand, Lab};
 use crate::packet::Packet;
 use crate::programs::MOST_PROGRAMS;
@@ -11,10 +12,11 @@ use crate::protocol::{Host, Pair, Plan};
 use crate::relay::{self, Outcome, Setting};
 use crate::{NAME, advice, clock::Clock, control, machine};
 use sojourn_engine::programs::{self, End};
+use sojourn_engine::tc;
 use sojourn_engine::{Capabilities, Clock as Kind, Engine, Facts, RunError, Watch};
 use sojourn_model::{
-    EcnMode, ElementKind, Feature, Flow, Gauge, HOST_STACK, Ip, Place, Program, ReceiveWindow,
-    RuleKind, Scenario, Side, Tcp, Traffic, TrafficKind, Unsupported, When,
+    Action, By, EcnMode, ElementKind, Feature, Flow, Gauge, HOST_STACK, Ip, Place, Program,
+    ReceiveWindow, RuleKind, Scenario, Side, Tcp, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_path::Elements;
 use sojourn_qdisc::Registry;
@@ -151,6 +153,9 @@ impl Engine for Live {
         able.extend(RuleKind::ALL.iter().copied().map(Feature::Rewrite));
         able.extend(TrafficKind::ALL.iter().copied().filter(|k| sends(*k)).map(Feature::Traffic));
         able.extend([
+            Feature::HopsBy(By::Kernel),
+            Feature::HopsBy(By::Sojourn),
+            Feature::HostsBy(By::Kernel),
             Feature::PerFlowDelay,
             Feature::Capture,
             Feature::RelativeEvents,
@@ -164,6 +169,7 @@ impl Engine for Live {
         for refusal in &mut refusals {
             self.explain(refusal);
         }
+        refusals.extend(self.refuse_queues(scenario));
         let mut limit = |what: Cow<'static, str>, place: Place, why: &str, help: &str| {
             let (why, help) = (why.to_owned(), help.to_owned());
             refusals.push(Unsupported { what: Feature::Limit(what), place, why, help });
@@ -222,11 +228,19 @@ impl Engine for Live {
             }
         }
         let clock = Clock::start();
+        let mut registry = self.qdiscs.clone();
+        let queues = queues(&mut lab, scenario, clock).map_err(failed)?;
+        kernel_queue::add(&mut registry, &queues).map_err(|why| {
+            RunError::Failed(format!("the discipline that stands for the kernel's: {why}"))
+        })?;
+        let carried = kernel_queue::carried(scenario);
         let mut traffic = Kernel::new(scenario, lab, clock, pairs).map_err(failed)?;
         let elements = Elements::built_in();
         let setting = Setting {
             scenario,
-            registry: &self.qdiscs,
+            carried: &carried,
+            queues: &queues,
+            registry: &registry,
             elements: &elements,
             links,
             pair_of,
@@ -251,7 +265,69 @@ impl Engine for Live {
     }
 }
 
+/// The queues by the kernel of a scenario, in the relay's namespace.
+fn queues(
+    lab: &mut Lab,
+    scenario: &Scenario,
+    clock: Clock,
+) -> Result<Vec<KernelLink>, crate::Failure> {
+    let wanted = Wanted::of(scenario).into_iter().enumerate();
+    let made = wanted.map(|(number, wanted)| {
+        let (back, out) = lab.queue(number, &wanted.words)?;
+        let gate = Gate::new(out, clock, wanted.queue.qdisc.to_string());
+        Ok(KernelLink { path: wanted.path, back, gate })
+    });
+    made.collect()
+}
+
 impl Live {
+    /// What stands against the queues by the kernel of a scenario: shapers that no kernel has, changes while it runs, and
+    /// what this machine's kernel does not take when it is tried.
+    fn refuse_queues(&self, scenario: &Scenario) -> Vec<Unsupported> {
+        let wanted = Wanted::of(scenario);
+        let mut refusals = Vec::new();
+        let mut limit = |what: String, place: Place, why: &str, help: &str| {
+            let (why, help) = (why.to_owned(), help.to_owned());
+            refusals.push(Unsupported { what: Feature::Limit(what.into()), place, why, help });
+        };
+        for wanted in &wanted {
+            if let Some((what, why, help)) = tc::unlike(&wanted.queue.shaper) {
+                limit(what.to_owned(), Place::Element(wanted.path.clone()), why, help);
+            }
+        }
+        for event in &scenario.events {
+            let of_them = |element: &str| wanted.iter().any(|w| w.path == element);
+            if event.actions.iter().filter_map(Action::element).any(of_them) {
+                let why = "the relay does not change the kernel's queues";
+                let help = "write by = \"sojourn\" in the hop";
+                let place = Place::Event(event.name.clone());
+                limit("changes of a queue by the kernel".to_owned(), place, why, help);
+            }
+        }
+        if !refusals.is_empty() || wanted.is_empty() {
+            return refusals;
+        }
+        let mut lab = match Lab::open(&self.helper, Plan::default()) {
+            Ok((lab, _)) => lab,
+            // The run says why there are no namespaces.
+            Err(_) => return refusals,
+        };
+        for (number, wanted) in wanted.into_iter().enumerate() {
+            if let Err(failure) = lab.queue(number, &wanted.words) {
+                let name = wanted.queue.qdisc.name();
+                refusals.push(Unsupported {
+                    what: Feature::Limit(format!("{name} by the kernel").into()),
+                    place: Place::Element(wanted.path),
+                    why: format!("this machine's kernel does not take it: {failure}"),
+                    help: format!(
+                        "as root: modprobe sch_{name}; or write by = \"sojourn\" in the hop"
+                    ),
+                });
+            }
+        }
+        refusals
+    }
+
     /// Says of a missing feature what would provide it.
     fn explain(&self, refusal: &mut Unsupported) {
         let (why, help) = match &refusal.what {

@@ -16,6 +16,7 @@
 //! - Programs have the user's own IDs and no capability, and cannot get one ([`sys::confine`]): the relay's namespace is
 //!   closed to them.
 
+use crate::kernel_queue::Wanted;
 use crate::netlink::{Links, RouteFeatures, Sockets};
 use crate::protocol::{self, Failure, Host, Order, Pair, Plan, Program, Reply, SocketKind};
 use crate::sys::{self, Fork};
@@ -34,6 +35,8 @@ use std::time::Duration;
 pub(crate) const MTU: u32 = 1500;
 /// What a host calls its interface.
 const INTERFACE: &str = "net0";
+/// Sockets that send into a queue by the kernel: what waits there is charged to them.
+const QUEUE_SOCKETS: usize = 8;
 /// How often processes that nobody waits for are taken off the list, at the least.
 const REAP: Duration = Duration::from_millis(500);
 
@@ -218,6 +221,10 @@ fn carry_out(
             Ok((Reply::Built { lacking }, sockets))
         }
         Order::Pair(pair) => helper.as_mut().ok_or_else(lacking_plan)?.add(&pair),
+        Order::Queue(number, words) => {
+            let helper = helper.as_ref().ok_or_else(lacking_plan)?;
+            Ok((Reply::Queue, helper.queue(number, &words)?))
+        }
         Order::Program(pair, host) => {
             let helper = helper.as_mut().ok_or_else(lacking_plan)?;
             let running = helper.start_program(pair, host, attached)?;
@@ -301,6 +308,36 @@ impl Helper {
         Ok((Reply::Built { lacking }, sockets))
     }
 
+    /// Makes a queue by the kernel: a pair of interfaces in the relay's namespace, with tc's words on the first.
+    fn queue(&self, number: usize, words: &[String]) -> Result<Vec<OwnedFd>, Failure> {
+        let (device, peer) = (Wanted::device(number), format!("r{number}"));
+        let made = || -> io::Result<[u32; 2]> {
+            self.relay.enter()?;
+            let links = Links::open()?;
+            links.pair(&device, (&peer, mac(Host::Client), self.relay.0.as_fd()), MTU)?;
+            let indices = [links.index(&device)?, links.index(&peer)?];
+            indices.into_iter().try_for_each(|index| links.up(index))?;
+            let socket = socket(SocketKind::Udp)?;
+            for (_, offload) in sys::OFFLOADS {
+                for name in [&device, &peer] {
+                    // What an interface does not have is off.
+                    let _ = sys::switch_off(socket.as_fd(), name, offload);
+                }
+            }
+            Ok(indices)
+        };
+        let [device, peer] = made().map_err(|why| Failure::of("a pair for a queue", why))?;
+        words.iter().try_for_each(|words| tc(words))?;
+        let sockets = || -> io::Result<Vec<OwnedFd>> {
+            let mut sockets = vec![sys::packet_socket(peer)?];
+            for _ in 0..QUEUE_SOCKETS {
+                sockets.push(sys::queue_socket(device)?);
+            }
+            Ok(sockets)
+        };
+        sockets().map_err(|why| Failure::of("packet sockets of a queue", why))
+    }
+
     /// Starts a program of a flow.
     fn start_program(
         &self,
@@ -377,6 +414,23 @@ impl Helper {
         self.enter(0, host)?;
         spawn(&mut command).map_err(|why| Failure::of(step(), why))
     }
+}
+
+/// Carries out tc's words in the current namespace.
+fn tc(words: &str) -> Result<(), Failure> {
+    let step = || format!("tc {words}");
+    let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin:/sbin";
+    let mut command = Command::new("tc");
+    command.args(words.split_whitespace()).env("PATH", path).stdin(Stdio::null());
+    sys::with_network(&mut command);
+    let output = command.output().map_err(|why| Failure::of(step(), why))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let why = said.lines().map(str::trim).find(|line| !line.is_empty());
+    let why = why.map_or_else(|| output.status.to_string(), str::to_owned);
+    Err(Failure { step: step(), why, errno: 0 })
 }
 
 fn spawn(command: &mut Command) -> io::Result<Running> {

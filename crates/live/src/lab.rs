@@ -85,6 +85,21 @@ impl Lab {
         self.ends(lacking, fds)
     }
 
+    /// Makes a queue by the kernel: where packets come back, and sockets that send into it.
+    pub(crate) fn queue(
+        &mut self,
+        number: usize,
+        words: &[String],
+    ) -> Result<(OwnedFd, Vec<OwnedFd>), Failure> {
+        match self.ask(&Order::Queue(number, words.to_vec()))? {
+            (Reply::Queue, mut fds) if fds.len() > 1 => {
+                let back = fds.remove(0);
+                Ok((back, fds))
+            }
+            (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
     fn ends(&mut self, lacking: Vec<String>, fds: Vec<OwnedFd>) -> Result<Ends, Failure> {
         let Ok([server, client, server_tcp, client_tcp]) = <[OwnedFd; 4]>::try_from(fds) else {
             return Err(self.unexpected(&"too few descriptors"));

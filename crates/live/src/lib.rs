@@ -18,6 +18,7 @@ mod furnish;
 mod helper;
 mod hosts;
 mod info;
+mod kernel_queue;
 mod lab;
 mod load;
 mod netlink;

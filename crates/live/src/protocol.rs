@@ -17,7 +17,7 @@ use std::path::PathBuf;
 /// The longest message, bytes.
 const LONGEST: usize = 1 << 17;
 /// The most descriptors of a message.
-const MOST_FDS: usize = 4;
+const MOST_FDS: usize = 16;
 
 /// One of the two hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -123,6 +123,8 @@ pub(crate) enum Order {
     Program(usize, Host),
     /// Whether a program of this pair's server listens, on this port if there is one: the answer is [`Reply::Listens`].
     Listens(usize, Option<u16>),
+    /// A queue of this number by the kernel, in the relay's namespace, and tc's words for it: the answer is [`Reply::Queue`].
+    Queue(usize, Vec<String>),
     /// The programs of a pair are to end (SIGTERM), or have to (SIGKILL): the answer is [`Reply::Done`].
     End(usize, bool),
 }
@@ -139,6 +141,8 @@ pub(crate) enum Reply {
     Started(u32),
     /// The socket is attached.
     Socket,
+    /// The queue is there. Attached: a packet socket from which its packets come back, then those that send into it.
+    Queue,
     /// Something could not be done.
     Failed(Failure),
     /// A program is over, with its exit status, or with the negative number of the signal that ended it.

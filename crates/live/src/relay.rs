@@ -9,6 +9,7 @@
 //! a packet leaves the relay no earlier than the model lets it.
 
 use crate::clock::{Clock, thread_cpu};
+use crate::kernel_queue::KernelLink;
 use crate::load::Ticks;
 use crate::observe::{Captures, Observers, quantile};
 use crate::packet::Packet;
@@ -104,6 +105,10 @@ pub(crate) struct Seen<'a> {
 /// The input of a run.
 pub(crate) struct Setting<'a> {
     pub(crate) scenario: &'a Scenario,
+    /// The same as the relay carries it out ([`crate::kernel_queue::carried`]).
+    pub(crate) carried: &'a Scenario,
+    /// Queues by the kernel.
+    pub(crate) queues: &'a [KernelLink],
     pub(crate) registry: &'a Registry<Packet>,
     pub(crate) elements: &'a Elements,
     /// Packet sockets of the relay's interfaces to server and client, of each pair of hosts.
@@ -173,6 +178,14 @@ struct Counts {
     oversized: u64,
     /// Frames that a socket had no room for.
     overrun: u64,
+}
+
+/// What has arrived in the kernel.
+enum Arrival {
+    /// A frame of a host's.
+    Frame(Host, Offloaded, Vec<u8>),
+    /// One that comes back from a queue by the kernel, by the queue's number.
+    Back(usize, Vec<u8>),
 }
 
 /// A run under way.
@@ -280,7 +293,9 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
         let room = ROOM[usize::from(setting.offload)];
         let batches = setting.links.iter().map(|_| [(); 2].map(|()| Batch::new(BATCH, room)));
         let mut batches: Vec<[Batch; 2]> = batches.collect();
-        let mut arrivals: Vec<(Time, Host, Offloaded, Vec<u8>)> = Vec::new();
+        let backs = setting.queues.iter().map(|_| Batch::new(BATCH, room));
+        let mut backs: Vec<Batch> = backs.collect();
+        let mut arrivals: Vec<(Time, Arrival)> = Vec::new();
         loop {
             let now = self.clock.look();
             let mut is_full = false;
@@ -290,10 +305,18 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
                     is_full |= self.receive(now, host, batch, link, &mut arrivals)?;
                 }
             }
+            for (number, (batch, queue)) in backs.iter_mut().zip(setting.queues).enumerate() {
+                is_full |= self.receive_back(now, number, batch, &queue.back, &mut arrivals)?;
+            }
             arrivals.sort_by_key(|arrival| arrival.0);
-            for (at, from, offloaded, frame) in arrivals.drain(..) {
+            for (at, arrival) in arrivals.drain(..) {
                 self.catch_up(at)?;
-                self.enter(at, from, offloaded, frame);
+                match arrival {
+                    Arrival::Frame(from, offloaded, frame) => {
+                        self.enter(at, from, offloaded, frame);
+                    }
+                    Arrival::Back(number, frame) => self.come_back(at, number, &frame),
+                }
             }
             self.catch_up(now.min(end))?;
             self.flush()?;
@@ -318,7 +341,7 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
         from: Host,
         batch: &mut Batch,
         link: &OwnedFd,
-        arrivals: &mut Vec<(Time, Host, Offloaded, Vec<u8>)>,
+        arrivals: &mut Vec<(Time, Arrival)>,
     ) -> Result<bool, RunError> {
         let count = match batch.receive(link.as_fd()) {
             Ok(count) => count,
@@ -332,9 +355,36 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
                 continue;
             }
             let at = self.clock.of_stamp(arrival.real, self.now, now.max(self.now));
-            arrivals.push((at, from, arrival.offloaded, arrival.frame.to_vec()));
+            arrivals.push((at, Arrival::Frame(from, arrival.offloaded, arrival.frame.to_vec())));
         }
         Ok(count == BATCH)
+    }
+
+    /// Reads what has come back from a queue by the kernel; true if there may be more.
+    fn receive_back(
+        &mut self,
+        now: Time,
+        number: usize,
+        batch: &mut Batch,
+        link: &OwnedFd,
+        arrivals: &mut Vec<(Time, Arrival)>,
+    ) -> Result<bool, RunError> {
+        let gone = |why: io::Error| RunError::Failed(format!("a queue by the kernel: {why}"));
+        let count = batch.receive(link.as_fd()).map_err(gone)?;
+        for arrival in batch.arrivals() {
+            let at = self.clock.of_stamp(arrival.real, self.now, now.max(self.now));
+            arrivals.push((at, Arrival::Back(number, arrival.frame.to_vec())));
+        }
+        Ok(count == BATCH)
+    }
+
+    /// A packet leaves its queue by the kernel.
+    fn come_back(&mut self, at: Time, number: usize, frame: &[u8]) {
+        let queue = &self.setting.queues[number];
+        match self.network.topology.queue(&queue.path) {
+            Some(port) if queue.gate.returned(frame) => self.network.ask(at, port),
+            _ => self.counts.unknown += 1,
+        }
     }
 
     /// A frame enters the model.
@@ -485,6 +535,15 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
 
     /// Sends what has left the model.
     fn flush(&mut self) -> Result<(), RunError> {
+        for queue in self.setting.queues {
+            let noted = queue.gate.noted();
+            for late in noted.late {
+                self.counts.lateness.add(late);
+                self.counts.latest = self.counts.latest.max(late);
+            }
+            self.counts.unsent += noted.unsent;
+            self.counts.unknown += noted.unknown;
+        }
         let pairs = self.setting.links.iter().zip(&mut self.outbox.waiting);
         let ways =
             pairs.flat_map(|(links, waiting)| Host::BOTH.into_iter().zip(links).zip(waiting));
@@ -553,7 +612,8 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
         if let Some(captures) = &mut self.network.observer.captures {
             captures.check()?;
         }
-        for link in self.setting.links.iter().flatten() {
+        let backs = self.setting.queues.iter().map(|queue| &queue.back);
+        for link in self.setting.links.iter().flatten().chain(backs) {
             // An interface that is gone is found where frames are read.
             let overrun = sys::packet_statistics(link.as_fd()).map_or(0, |(_, overrun)| overrun);
             self.counts.overrun += u64::from(overrun);
@@ -575,7 +635,8 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
         if nap > Span::ZERO {
             let wakes = self.outbox.traffic.wakes();
             let links = self.setting.links.iter().flatten().map(AsFd::as_fd);
-            let all: Vec<BorrowedFd<'_>> = links.chain(wakes).collect();
+            let backs = self.setting.queues.iter().map(|queue| queue.back.as_fd());
+            let all: Vec<BorrowedFd<'_>> = links.chain(backs).chain(wakes).collect();
             let mut fds: Vec<PollFd<'_>> =
                 all.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
             let nap = Timespec::try_from(Duration::from_nanos(nap.as_nanos())).ok();
@@ -749,7 +810,7 @@ struct Machine {
 }
 
 fn basis<'a>(setting: &Setting<'a>) -> Basis<'a, Packet> {
-    let Setting { scenario, registry, elements, .. } = *setting;
+    let Setting { carried: scenario, registry, elements, .. } = *setting;
     Basis { scenario, registry, elements, profiles: &profile }
 }
 

@@ -121,6 +121,8 @@ pub fn shell(shell: &Shell, watch: &dyn Watch, window: &Window) -> Result<Ended,
     let elements = Elements::built_in();
     let setting = Setting {
         scenario: &scenario,
+        carried: &scenario,
+        queues: &[],
         registry: &registry,
         elements: &elements,
         links: vec![ends.links],

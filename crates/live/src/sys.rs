@@ -240,15 +240,55 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     // The kernel cuts this down to twice `rmem_max`.
     set(own, libc::SOL_SOCKET, libc::SO_RCVBUF, 1 << 26)?;
     set(own, libc::SOL_SOCKET, libc::SO_SNDBUF, 1 << 26)?;
+    bind(own, interface, libc::ETH_P_ALL as u16)?;
+    Ok(fd)
+}
+
+/// A packet socket that only sends, through the interface's discipline.
+pub(crate) fn queue_socket(interface: u32) -> io::Result<OwnedFd> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: socket(2) takes no pointer. With protocol 0 nothing arrives.
+    let fd = check(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+    // SAFETY: the descriptor is new, and nobody else has it.
+    let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
+    let own = std::os::fd::AsFd::as_fd(&fd);
+    // What waits in the discipline is charged to the socket. Without privilege the kernel cuts this down to twice `wmem_max`.
+    if set(own, libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, 1 << 28).is_err() {
+        set(own, libc::SOL_SOCKET, libc::SO_SNDBUF, 1 << 28)?;
+    }
+    bind(own, interface, 0)?;
+    Ok(fd)
+}
+
+/// Binds a packet socket to an interface, for frames of this protocol.
+fn bind(socket: BorrowedFd<'_>, interface: u32, protocol: u16) -> io::Result<()> {
     // SAFETY: an all-zero address is a valid one.
     let mut address: libc::sockaddr_ll = unsafe { zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
-    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_protocol = protocol.to_be();
     address.sll_ifindex = interface as i32;
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
     // SAFETY: the address outlives the call, and the length is its own.
-    check(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), length) })?;
-    Ok(fd)
+    check(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), length) }).map(drop)
+}
+
+/// Bytes of memory that packets of a socket take, which have not left the discipline (`SIOCOUTQ`).
+pub(crate) fn unsent(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the command writes one number, which outlives the call.
+    check(unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
+    Ok(bytes.unsigned_abs())
+}
+
+/// Lets a program that is to be started keep the capability over network namespaces that this process has.
+pub(crate) fn with_network(command: &mut Command) {
+    before(command, || {
+        let own = CapabilitySet::NET_ADMIN;
+        let mut sets = rustix::thread::capabilities(None)?;
+        sets.inheritable |= own;
+        rustix::thread::set_capabilities(None, sets)?;
+        Ok(rustix::thread::configure_capability_in_ambient_set(own, true)?)
+    });
 }
 
 /// The kernel's `struct tcp_info` of a socket, as long as this kernel's is.

@@ -63,7 +63,7 @@ fn test() {
     if let Some(why) = &refused {
         eprintln!("no namespaces on this machine, so their tests are ignored: {why}");
     }
-    let tests: [Test; 28] = [
+    let tests: [Test; 30] = [
         ("a_download_passes_the_queue", a_download_passes_the_queue),
         ("the_status_is_the_commands", the_status_is_the_commands),
         ("connections_take_the_control_of_the_route", connections_take_the_control_of_the_route),
@@ -72,6 +72,8 @@ fn test() {
         ("nothing_outlives_the_shell", nothing_outlives_the_shell),
         ("a_cancelled_shell_ends", a_cancelled_shell_ends),
         ("an_experiment_has_kernel_tcp_udp_and_pings", an_experiment_has_kernel_tcp_udp_and_pings),
+        ("a_queue_by_the_kernel_is_its_own", a_queue_by_the_kernel_is_its_own),
+        ("what_a_kernel_lacks_is_refused_by_name", what_a_kernel_lacks_is_refused_by_name),
         ("events_change_the_path", events_change_the_path),
         ("events_follow_what_happens", events_follow_what_happens),
         ("a_transfer_completes", a_transfer_completes),
@@ -301,6 +303,59 @@ fn an_experiment_has_kernel_tcp_udp_and_pings() {
     let pings = run.table("pings").unwrap().len();
     assert!((15..=21).contains(&pings), "{pings}");
     assert_eq!(run.engine.name, "live");
+}
+
+/// The same datagrams, at twice the link's rate, through the kernel's `pfifo` under its token bucket and through ours: a queue of
+/// 20 packets of 1042 bytes is full, and half of them are dropped, which the kernel's call reports. The books balance.
+fn a_queue_by_the_kernel_is_its_own() {
+    let rest = "[[flow]]\nname = \"f\"\nudp = { rate = \"4mbit\", payload = 1000 }\n";
+    let hop = "rate = \"2mbit\"\nqdisc = \"pfifo limit 20\"\nrtt = \"10ms\"";
+    for by in ["kernel", "sojourn"] {
+        let run = made(live("3s", &format!("{hop}\nby = \"{by}\""), rest));
+        let of = |name: &str| of_total(&run, "link.down.qdisc", name);
+        let (entered, left, dropped) = (of("entered"), of("left"), of("dropped"));
+        assert!((500.0..1600.0).contains(&entered), "{by}: {entered} entered");
+        assert!((0.2..0.7).contains(&(dropped / entered)), "{by}: {dropped} of {entered}");
+        assert!((0.0..=22.0).contains(&(entered - left - dropped)), "{by}: {left} left");
+        let goodput = self::of(&run, "goodput(f) over last 1s");
+        assert!((1.2e6..2e6).contains(&goodput), "{by}: {goodput}");
+        // 21 packets at 2 Mbit/s.
+        let table = run.table("queues").unwrap();
+        let is_it = |&row: &usize| {
+            table.text("queue").get(row) == "link.down.qdisc" && table.f64("t_s")[row] > 2.0
+        };
+        let rows: Vec<usize> = (0..table.len()).filter(is_it).collect();
+        let mean = rows.iter().map(|&row| table.f64("sojourn_mean_s")[row]).sum::<f64>();
+        let sojourn = mean / rows.len() as f64;
+        assert!((0.04..0.15).contains(&sojourn), "{by}: {sojourn}");
+        let (table, row) = (run.table("tc").unwrap(), 0);
+        assert!(table.text("text").get(row).contains("pfifo"), "{by}");
+    }
+}
+
+/// What no kernel can do, what ours does not change, and a discipline that no kernel has.
+fn what_a_kernel_lacks_is_refused_by_name() {
+    let flow = "[[flow]]\nname = \"f\"\ncc = \"reno\"\n";
+    let refused = |hop: &str, rest: &str| {
+        let hop = format!("rtt = \"10ms\"\nby = \"kernel\"\n{hop}");
+        let (scenario, engine) = live("1s", &hop, &format!("{flow}{rest}"));
+        let said: Vec<String> = engine.refuse(&scenario).iter().map(ToString::to_string).collect();
+        said.join("\n")
+    };
+    let fifo = "rate = \"10mbit\"\nqdisc = \"pfifo\"";
+    assert_eq!(refused(fifo, ""), "");
+    let line = refused(&format!("{fifo}\nshaper = \"line\""), "");
+    assert!(line.contains("link.down.qdisc: shaper line: a kernel's device has no rate"), "{line}");
+    let event = "[[event]]\nname = \"e\"\nat = \"100ms\"\nhop = \"link\"\nrate = \"1mbit\"\n";
+    let said = refused(fifo, event);
+    assert!(said.contains("event e: changes of a queue by the kernel: "), "{said}");
+    let said = refused("rate = \"10mbit\"\nqdisc = \"lfq_cobalt\"", "");
+    assert!(
+        said.contains(
+            "lfq_cobalt by the kernel: this machine's kernel does not take it: tc qdisc add dev q0"
+        ),
+        "{said}"
+    );
 }
 
 fn events_change_the_path() {

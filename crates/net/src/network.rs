@@ -176,6 +176,11 @@ impl<P: Routed, O: Observer<P>> Network<P, O> {
         }
     }
 
+    /// A port's discipline may let a packet go now, for a reason from outside the network.
+    pub fn ask(&mut self, now: Time, port: usize) {
+        self.agenda.no_later_than(Slots::of_port(port), now);
+    }
+
     /// An event of the experiment changes links, queues or middleboxes.
     ///
     /// # Errors

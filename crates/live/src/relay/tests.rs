@@ -76,6 +76,8 @@ fn relay(
     let [(a, server), (b, client)] = pairs;
     let setting = Setting {
         scenario,
+        carried: scenario,
+        queues: &[],
         registry: &Registry::built_in(),
         elements: &Elements::built_in(),
         links: vec![[a.into(), b.into()]],
