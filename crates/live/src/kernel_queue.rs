@@ -415,3 +415,182 @@ impl DynQdisc<Packet> for KernelQueue {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Host;
+    use sojourn_qdisc::Telemetry;
+    use sojourn_units::Random;
+    use sojourn_wire::Frame;
+    use std::os::unix::net::UnixDatagram;
+
+    /// The ports of the packets that were dropped and marked.
+    #[derive(Default)]
+    struct Heard {
+        dropped: Vec<u16>,
+        marked: Vec<u16>,
+    }
+
+    fn port(packet: &Packet) -> u16 {
+        packet.frame().ports().expect("it is TCP")[0]
+    }
+
+    impl Telemetry<Packet> for Heard {
+        fn dropped(&mut self, _: Time, packet: Packet, _: Reason) {
+            self.dropped.push(port(&packet));
+        }
+
+        fn marked(&mut self, _: Time, packet: &Packet, _: Reason) {
+            self.marked.push(port(packet));
+        }
+    }
+
+    /// A packet of ECT(0) from this port: of a connection of its own.
+    fn packet(from: u16) -> Packet {
+        let mut bytes = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0];
+        bytes.extend([0x45, 2, 0, 40, 0, 0, 0x40, 0, 64, 6, 0, 0, 10, 9, 9, 2, 10, 9, 9, 1]);
+        bytes.extend(from.to_be_bytes());
+        bytes.extend([0x9c, 0x41, 0, 0, 0, 1, 0, 0, 1, 0, 0x50, 0x10, 0, 1, 0, 0, 0, 0]);
+        Packet::new(Frame::new(bytes), Time::ZERO, Host::Client, 0, 0)
+    }
+
+    struct Bench {
+        queue: Box<dyn DynQdisc<Packet>>,
+        gate: Gate,
+        kernel: UnixDatagram,
+        random: Random,
+        heard: Heard,
+    }
+
+    impl Bench {
+        /// A queue in front of a kernel that is this test.
+        fn new() -> Self {
+            let (ours, kernel) = UnixDatagram::pair().expect("a pair");
+            kernel.set_nonblocking(true).expect("a socket");
+            let gate = Gate::new(vec![ours.into()], Clock::start(), "codel ecn".to_owned());
+            let (back, _) = UnixDatagram::pair().expect("a pair");
+            let link = KernelLink {
+                path: "h.down.qdisc".to_owned(),
+                back: back.into(),
+                gate: gate.clone(),
+            };
+            let mut registry = Registry::built_in();
+            add(&mut registry, &[link]).expect("a free name");
+            let mut random = Random::named(1, "queue");
+            let built = registry.build("kernel 0", &QdiscQuirks::LINUX_7_3, &mut random);
+            let AnyQdisc::Custom(queue) = built.expect("a queue") else { panic!("no such queue") };
+            Self { queue, gate, kernel, random, heard: Heard::default() }
+        }
+
+        fn enqueue(&mut self, from: u16) {
+            let mut cx = Context { random: &mut self.random, telemetry: &mut self.heard };
+            self.queue.enqueue(Time::ZERO, packet(from), &mut cx.as_dyn());
+        }
+
+        /// What the kernel has been sent.
+        fn taken(&self) -> Vec<Vec<u8>> {
+            let mut buffer = [0; 2048];
+            let mut frames = Vec::new();
+            while let Ok(length) = self.kernel.recv(&mut buffer) {
+                frames.push(buffer[..length].to_vec());
+            }
+            frames
+        }
+
+        /// The ports and ECN fields of what leaves.
+        fn leave(&mut self) -> Vec<(u16, Ecn)> {
+            let mut left = Vec::new();
+            loop {
+                let mut cx = Context { random: &mut self.random, telemetry: &mut self.heard };
+                match self.queue.dequeue(Time::ZERO, &mut cx.as_dyn()) {
+                    Dequeued::Packet(packet) => left.push((port(&packet), packet.ecn())),
+                    _ => return left,
+                }
+            }
+        }
+
+        fn timer(&mut self, millis: u64) {
+            let mut cx = Context { random: &mut self.random, telemetry: &mut self.heard };
+            self.queue.on_timer(Time::from_millis(millis), &mut cx.as_dyn());
+        }
+    }
+
+    /// Of three packets of one connection the second is dropped, and the third comes back marked; a packet of another
+    /// connection passes them. What comes back twice, or was nobody's, is counted.
+    #[test]
+    fn what_comes_back_says_what_the_kernel_did() {
+        let mut bench = Bench::new();
+        for from in [7, 7, 7, 8] {
+            bench.enqueue(from);
+        }
+        let frames = bench.taken();
+        assert_eq!(frames.len(), 4);
+        let addresses: Vec<Option<u32>> = frames.iter().map(|frame| number_of(frame)).collect();
+        assert_eq!(addresses, [Some(0), Some(1), Some(2), Some(3)]);
+        assert_eq!(bench.queue.backlog().packets, 4);
+        let mut marked = Frame::new(frames[2].clone());
+        marked.set_ecn(Ecn::Ce);
+        assert!(bench.gate.returned(&frames[3]) && bench.gate.returned(&frames[0]));
+        assert_eq!(bench.leave(), [(8, Ecn::Ect0), (7, Ecn::Ect0)]);
+        assert!(bench.heard.dropped.is_empty());
+        assert!(bench.gate.returned(marked.bytes()) && bench.gate.returned(&frames[0]));
+        assert_eq!(bench.leave(), [(7, Ecn::Ce)]);
+        assert_eq!((bench.heard.dropped, bench.heard.marked), (vec![7], vec![7]));
+        assert_eq!((bench.queue.backlog(), bench.gate.noted().unknown), (Backlog::default(), 1));
+        let stats = bench.queue.stats();
+        assert_eq!((stats.packets, stats.dropped, stats.bytes), (3, 1, 3 * 54));
+        assert!(!bench.gate.returned(&[0; 60]), "no number");
+    }
+
+    /// The last packet of a connection is dropped: nothing behind it says so. An idle kernel that holds nothing does.
+    #[test]
+    fn what_an_idle_kernel_does_not_hold_was_dropped() {
+        let mut bench = Bench::new();
+        bench.enqueue(7);
+        bench.timer(100);
+        assert!(bench.heard.dropped.is_empty(), "something has entered since");
+        bench.timer(200);
+        assert!(bench.heard.dropped.is_empty(), "the kernel holds it");
+        let _ = bench.taken();
+        bench.timer(250);
+        assert!(bench.heard.dropped.is_empty(), "too early");
+        bench.timer(300);
+        assert_eq!(bench.heard.dropped, [7]);
+        assert_eq!(bench.queue.backlog(), Backlog::default());
+    }
+
+    /// The words of an experiment, and what the relay has instead.
+    #[test]
+    fn a_hop_by_the_kernel_is_carried_by_numbers() {
+        let text = "[experiment]\nname = \"t\"\nduration = \"9s\"\n[[hop]]\nname = \"h\"\nrate = \"8mbit\"\n\
+                    rtt = \"1ms\"\nqdisc = \"codel\"\nby = \"kernel\"\n[[hop]]\nname = \"g\"\nrate = \"8mbit\"\n\
+                    rtt = \"1ms\"\nqdisc = \"pfifo limit 9\"\n[[flow]]\nname = \"f\"\ncc = \"cubic\"\n";
+        let experiment = sojourn_language::Experiment::parse("t.toml", text).unwrap();
+        let plan = experiment.plan(&sojourn_language::AnyWords, 10).unwrap();
+        let scenario = plan.into_scenarios().remove(0);
+        let wanted = Wanted::of(&scenario);
+        let paths: Vec<&str> = wanted.iter().map(|wanted| wanted.path.as_str()).collect();
+        assert_eq!(paths, ["h.down.qdisc", "h.up.qdisc"]);
+        assert_eq!(
+            wanted[1].words,
+            [
+                "qdisc add dev q1 root handle 1: htb default 1",
+                "class add dev q1 parent 1: classid 1:1 htb rate 8000000bit ceil 8000000bit",
+                "qdisc add dev q1 parent 1:1 handle 10: codel",
+            ]
+        );
+        let carried = carried(&scenario);
+        let words: Vec<String> =
+            carried.disciplines().map(|(path, queue)| format!("{path} {}", queue.qdisc)).collect();
+        assert_eq!(
+            words,
+            [
+                "h.down.qdisc kernel 0",
+                "h.up.qdisc kernel 1",
+                "g.down.qdisc pfifo limit 9",
+                "g.up.qdisc pfifo limit 9",
+            ]
+        );
+    }
+}
