@@ -484,7 +484,8 @@ fn main() {
         });
         trial.with_ignored_flag(!there)
     });
-    let of_versions: [(&str, fn(&str)); 2] = [
+    type OfVersion = (&'static str, fn(&str));
+    let of_versions: [OfVersion; 2] = [
         ("two_versions_share_a_queue", two_versions_share_a_queue),
         ("a_flow_between_two_versions", a_flow_between_two_versions),
     ];

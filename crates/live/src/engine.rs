@@ -307,11 +307,8 @@ impl Live {
         if !refusals.is_empty() || wanted.is_empty() {
             return refusals;
         }
-        let mut lab = match Lab::open(&self.helper, Plan::default()) {
-            Ok((lab, _)) => lab,
-            // The run says why there are no namespaces.
-            Err(_) => return refusals,
-        };
+        // If there are no namespaces, the run says why.
+        let Ok((mut lab, _)) = Lab::open(&self.helper, Plan::default()) else { return refusals };
         for (number, wanted) in wanted.into_iter().enumerate() {
             if let Err(failure) = lab.queue(number, &wanted.words) {
                 let name = wanted.queue.qdisc.name();

@@ -11,6 +11,7 @@ use crate::conversation::Conversation;
 use crate::helper::addresses;
 use crate::info::Info;
 use crate::lab::Lab;
+use crate::load;
 use crate::netlink::Sockets;
 use crate::packet::Packet;
 use crate::programs::{self, Programs};
@@ -27,6 +28,7 @@ use sojourn_model::{Direction, EcnMode, Edge, Flow, Ping, Scenario, Start, Tcp, 
 use sojourn_path::{PathPacket as _, Topology};
 use sojourn_qdisc::Packet as _;
 use sojourn_record::{Completion, FlowSample, PingSample, Recorder};
+use sojourn_results::MACHINE;
 use sojourn_units::{Ecn, Span, Time};
 use sojourn_wire::Frame;
 use std::net::{IpAddr, SocketAddr};
@@ -113,6 +115,8 @@ pub(crate) struct Kernel<'a> {
     thread: Option<JoinHandle<()>>,
     /// What the thread cannot go on from.
     failure: Arc<Mutex<Option<String>>>,
+    /// For how long the thread ran and waited for a processor, once it has ended.
+    scheduled: Arc<Mutex<Option<[Span; 2]>>>,
     /// What a program did that ends the run.
     fault: Option<RunError>,
 }
@@ -170,11 +174,14 @@ impl<'a> Kernel<'a> {
             buffer: vec![0; CHUNK],
         };
         let noted = Arc::clone(&failure);
+        let scheduled = Arc::new(Mutex::new(None));
+        let times = Arc::clone(&scheduled);
         let thread = std::thread::Builder::new().name("hosts".to_owned()).spawn(move || {
             if let Err(why) = thread.run() {
                 *noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_string());
                 let _ = rustix::io::write(&*thread.news, &1_u64.to_ne_bytes());
             }
+            *times.lock().unwrap_or_else(PoisonError::into_inner) = load::scheduled();
         });
         let thread = Some(thread.map_err(|why| Failure::of("a thread", why))?);
         let (signals, dropped) = (vec![(0, 0); flows.len()], vec![0; flows.len()]);
@@ -193,6 +200,7 @@ impl<'a> Kernel<'a> {
             orders,
             thread,
             failure,
+            scheduled,
             fault: None,
         })
     }
@@ -397,6 +405,12 @@ impl Of for Kernel<'_> {
         self.send(Command::End);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
+        }
+        let times = *self.scheduled.lock().unwrap_or_else(PoisonError::into_inner);
+        let length = end.since(Time::ZERO).as_secs_f64().max(1e-9);
+        for (number, name) in ["hosts_cpu_share", "hosts_wait_share"].into_iter().enumerate() {
+            let share = times.map_or(f64::NAN, |times| times[number].as_secs_f64() / length);
+            recorder.total(MACHINE, name, share);
         }
         self.programs.finish();
         self.note_drops(topology);

@@ -1,5 +1,7 @@
-//! How busy the machine was. The first line of `/proc/stat` counts the ticks of all processors (proc_stat(5)).
+//! How busy the machine was, and how long a thread waited for a processor. The first line of `/proc/stat` counts the ticks of all
+//! processors (proc_stat(5)); `schedstat` of a thread has its times (Documentation/scheduler/sched-stats.rst of Linux 6.18).
 
+use sojourn_units::Span;
 use std::fs;
 
 /// Ticks of all processors.
@@ -35,9 +37,27 @@ impl Ticks {
     }
 }
 
+/// For how long the calling thread has run, and for how long it has waited for a processor; none where the kernel does not say.
+pub(crate) fn scheduled() -> Option<[Span; 2]> {
+    times(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
+}
+
+fn times(text: &str) -> Option<[Span; 2]> {
+    let mut words = text.split_whitespace().map(str::parse);
+    let mut next = || words.next()?.ok().map(Span::from_nanos);
+    Some([next()?, next()?])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_has_run_and_waited() {
+        let read = times("370997 137287 3\n");
+        assert_eq!(read, Some([Span::from_nanos(370_997), Span::from_nanos(137_287)]));
+        assert_eq!((times("370997"), times("x 1 2")), (None, None));
+    }
 
     #[test]
     fn shares_are_of_all_processors() {

@@ -300,6 +300,9 @@ fn an_experiment_has_kernel_tcp_udp_and_pings() {
     assert!((5e5..1.2e6).contains(&udp), "{udp}");
     assert!(of(&run, "min(rtt, ping)") >= 0.030);
     assert!(of(&run, "mean(srtt, down) over last 1s") >= 0.030);
+    let [cpu, wait] =
+        ["hosts_cpu_share", "hosts_wait_share"].map(|name| of_total(&run, "live", name));
+    assert!((0.0..1.0).contains(&cpu) && wait >= 0.0, "{cpu} {wait}");
     let pings = run.table("pings").unwrap().len();
     assert!((15..=21).contains(&pings), "{pings}");
     assert_eq!(run.engine.name, "live");
