@@ -3,8 +3,7 @@
 use crate::addresses::{self, MOST_WINDOWS, Windows};
 use crate::cache::Kernel;
 use crate::lists::{List, PAYLOADS};
-use crate::netems::{constant_delay, is_plain, netem_of};
-use crate::places::element_at;
+use crate::netems::{constant_delay, netem_of};
 use crate::{middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
@@ -494,35 +493,6 @@ fn of_event(refusals: &mut Refusals, scenario: &Scenario, event: usize) {
             pacing(refusals, qdisc, place);
         }
         match action {
-            Action::Enable { element } | Action::Disable { element } => {
-                let named = element_at(scenario, element);
-                match named.map(|e| &e.kind) {
-                    Some(Kind::Netem(netem))
-                        if !netem.chain.iter().all(|words| is_plain(words)) =>
-                    {
-                        unchangeable(refusals, place, element);
-                    }
-                    _ => {}
-                }
-            }
-            Action::ChangeNetem { element, chain } => {
-                let Some(Kind::Netem(netem)) = element_at(scenario, element).map(|e| &e.kind)
-                else {
-                    continue;
-                };
-                let plain = netem.chain.iter().chain(chain).all(|words| is_plain(words));
-                if !plain || chain.len() != netem.chain.len() {
-                    unchangeable(refusals, place, element);
-                }
-                if !netem.per_flow.is_empty() || middleboxes::is_switched(scenario, element) {
-                    refusals.limit(
-                        "changing a whole netem that is switched or that flows have a delay of their own in",
-                        place,
-                        "its words are those of the beginning with another delay",
-                        element,
-                    );
-                }
-            }
             Action::ReplaceQdisc { shaper: Some(shaper), .. } => unlike(refusals, shaper, place),
             Action::Rate { element, .. } => {
                 // A policer's neither; a queue's shaper may have been replaced by then.
@@ -534,15 +504,6 @@ fn of_event(refusals: &mut Refusals, scenario: &Scenario, event: usize) {
             _ => {}
         }
     }
-}
-
-fn unchangeable(refusals: &mut Refusals, place: &Place, element: &str) {
-    refusals.limit(
-        "changing a netem with more than a delay, loss and copies",
-        place,
-        "tc's `qdisc change` keeps all other settings of a netem",
-        element,
-    );
 }
 
 fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place: &Place) {

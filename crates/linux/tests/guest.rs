@@ -923,6 +923,64 @@ fn elements_are_switched_and_changed() {
     assert!(seen > 900, "{seen}");
 }
 
+/// Datagrams of 542 bytes on the wire, 2 ms apart, through a netem of 30 ms: from 1 s on with a rate of 5 Mbit/s, at which one
+/// takes 867 µs, and a second netem of 5 ms; from 2 s on of 10 ms, with the rate still; off from 3 s to 4, and meanwhile set to
+/// 20 ms; from 5 s on in slots of 50 ms.
+fn a_netem_is_changed_and_switched_with_all_that_it_has() {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(60), 6, &[]);
+    s.flows.clear();
+    let udp = Udp { rate: Rate::from_mbit(2), payload: 500, ecn: Ecn::NotEct };
+    s.flows.push(flow(&stack, "udp", Traffic::Udp(udp)));
+    let netem = || "bottleneck.down.netem".to_owned();
+    let change = |words: &[&str]| Action::ChangeNetem {
+        element: netem(),
+        chain: words.iter().map(|&link| link.to_owned()).collect(),
+    };
+    for (at, action) in [
+        (1, change(&["delay 30ms rate 5mbit limit 1000", "delay 5ms limit 1000"])),
+        (2, change(&["delay 10ms limit 1000", "delay 5ms limit 1000"])),
+        (3, Action::Disable { element: netem() }),
+        (3, Action::Delay { element: netem(), flow: None, delay: Span::from_millis(20) }),
+        (4, Action::Enable { element: netem() }),
+        (5, change(&["delay 20ms slot 50ms limit 1000"])),
+    ] {
+        let name = format!("event-{}", s.events.len());
+        s.events.push(Event { name, when: When::At(At::from_secs(at)), actions: vec![action] });
+    }
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let folder = tempfile::tempdir().unwrap();
+    let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 64 });
+    linux.run(&s.clone().into(), &wish).unwrap();
+    let of = |point: Point| packets(&folder.path().join(point.file_name()));
+    let number = |p: &(u64, u32, Vec<u8>)| u32::from_be_bytes(p.2[42..46].try_into().unwrap());
+    let sent = of(Point::Server);
+    let came: std::collections::HashMap<u32, u64> =
+        of(Point::Client).iter().map(|p| (number(p), p.0)).collect();
+    let (mut seen, mut slots) = (0, std::collections::BTreeSet::new());
+    for packet in &sent {
+        let at = packet.0 as f64 / 1e9 - EPOCH as f64;
+        // Not where it is just being changed.
+        if (at - at.round()).abs() < 0.04 || at > 5.9 {
+            continue;
+        }
+        let there = came[&number(packet)];
+        let delay = (there - packet.0) as f64 / 1e9;
+        if at > 5.0 {
+            assert!(delay > 0.0199 && delay < 0.0711, "{at}: {delay}");
+            slots.insert(there / 10_000_000);
+        } else {
+            let takes = 542.0 * 8.0 / 5e6;
+            let expected =
+                [0.030, 0.030 + takes + 0.005, 0.010 + takes + 0.005, 0.0, 0.020 + takes + 0.005];
+            assert!((delay - expected[at as usize]).abs() < 0.0002, "{at}: {delay}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 2500, "{seen}");
+    assert!((16..=19).contains(&slots.len()), "{slots:?}");
+}
+
 /// Datagrams of 1042 bytes on the wire at 10.42 Mbit/s into 8 Mbit/s behind a fifo of 100 packets. It is off from 3 s to 5,
 /// and 4 Mbit/s when it comes back, as an event said meanwhile; at 6 s tbf of 5 Mbit/s takes the place of shaper and discipline,
 /// and at 7 s fq_codel that of tbf. Packets that it held each time were dropped, and count together with the earlier
@@ -1143,7 +1201,11 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 27] = [
+    let tests: [(&str, fn()); 28] = [
+        (
+            "a_netem_is_changed_and_switched_with_all_that_it_has",
+            a_netem_is_changed_and_switched_with_all_that_it_has,
+        ),
         (
             "a_queue_is_switched_and_replaced_over_both_versions",
             a_queue_is_switched_and_replaced_over_both_versions,
