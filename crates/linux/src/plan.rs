@@ -25,7 +25,7 @@ use crate::queues::{self, Order};
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
 use crate::words::tc_time;
-use crate::{asked, bypass, middleboxes, programs, rewrite};
+use crate::{asked, bypass, host_queues, middleboxes, programs, rewrite};
 use sojourn_capture::Point;
 use sojourn_model::{
     Action, Direction, EcnMode, Element, Feature, Flow, Ip, Kind, OnOff, Place as Where, Pulse,
@@ -377,14 +377,10 @@ impl Builder<'_> {
         for (direction, ns, device) in
             [(Direction::Down, SERVER, own_device("c")), (Direction::Up, CLIENT, own_device("s"))]
         {
-            let own = self.scenario.flows.iter().find_map(|f| {
-                let host = f.traffic.tcp()?.host_qdisc.as_deref()?;
-                (f.direction == direction).then(|| host.to_owned())
-            });
             // The frames of cards leave late on their way.
-            let late = || (self.wires == Wires::Pairs).then(host_jitter);
-            if let Some(words) = own.or_else(late) {
-                self.tc(ns, &format!("qdisc add dev {device} root {words}"));
+            let late = (self.wires == Wires::Pairs).then(host_jitter);
+            for words in host_queues::words(self.scenario, direction, device, late) {
+                self.tc(ns, &words);
             }
         }
         for (i, flow) in self.scenario.flows.iter().enumerate() {

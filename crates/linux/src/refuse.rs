@@ -4,7 +4,7 @@ use crate::addresses::{self, MOST_WINDOWS, Windows};
 use crate::cache::Kernel;
 use crate::lists::{List, PAYLOADS};
 use crate::netems::{constant_delay, netem_of};
-use crate::{middleboxes, programs, queues, schedule, tools};
+use crate::{host_queues, middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
     Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Ip, Kind, OnOff, Place,
@@ -429,12 +429,12 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
         cannot("more than 200 initial windows", "each is a route's, to an address of its own");
     }
     if tcp.host_qdisc.is_some()
-        && scenario.flows.iter().any(|other| {
-            other.direction == flow.direction
-                && other.traffic.tcp().is_some_and(|t| t.host_qdisc != tcp.host_qdisc)
-        })
+        && host_queues::different(scenario, flow.direction).len() > host_queues::MOST
     {
-        cannot("host qdisc of one flow", "flows of one direction share a host");
+        cannot(
+            "more than 15 different host qdiscs",
+            "each has a band of prio, and others the last",
+        );
     }
 }
 

@@ -496,6 +496,45 @@ fn rewriters_rewrite() {
     assert!(ce == 0 && retransmits > 3 && other > 3, "{ce} {retransmits} {other}");
 }
 
+/// Of three flows of a host one has a bucket of 5 Mbit/s of its own, over version 6, and one fq. The bucket holds its flow
+/// alone; fq paces its own in slow start, and not the third; and a ping waits for neither.
+fn a_host_queue_is_of_one_flow_among_several() {
+    let (linux, stack) = engine();
+    let mut s =
+        scenario(&stack, "fq_codel", 40, Span::from_millis(40), 6, &["reno", "cubic", "bic"]);
+    let mut words = |flow: usize, words: &str| {
+        let Traffic::Tcp(tcp) = &mut s.flows[flow].traffic else { panic!("a TCP flow") };
+        tcp.host_qdisc = Some(words.into());
+    };
+    words(1, "tbf rate 5mbit burst 3000 limit 30000");
+    words(2, "fq");
+    s.flows[1].ip = Ip::V6;
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let folder = tempfile::tempdir().unwrap();
+    let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 64 });
+    let run = linux.run(&s.clone().into(), &wish).unwrap();
+    let goodput = |flow: &str| mean(&column(&run, "flows", "flow", flow, "goodput_bps", 2.0)) / 1e6;
+    let (own, plain, paced) = (goodput("cubic-2"), goodput("reno-1"), goodput("bic-3"));
+    // 1428 of 1514 bytes are payload over version 6; of the others 1448.
+    assert!((own / (5.0 * 1428.0 / 1514.0) - 1.0).abs() < 0.01, "{own}");
+    assert!((plain + paced) / (35.0 * 1448.0 / 1514.0) > 0.93, "{plain} {paced}");
+    // The first window of ten packets leaves at once. The second, of twenty, leaves as its acknowledgements come, in the time
+    // of at most 30 packets on the link, or over about half of a round trip.
+    let sent = packets(&folder.path().join(Point::Server.file_name()));
+    let second_window = |port: u16| {
+        let of_flow = sent.iter().filter(|p| {
+            p.2[23] == 6 && p.1 > 1000 && u16::from_be_bytes([p.2[34], p.2[35]]) == port
+        });
+        let times: Vec<u64> = of_flow.map(|p| p.0).take(30).collect();
+        assert!(times[9] - times[0] < 100_000, "{times:?}");
+        (times[29] - times[10]) as f64 / 1e9
+    };
+    let (plain, paced) = (second_window(40_001), second_window(40_003));
+    assert!(plain < 0.010 && paced > 0.015 && paced < 0.025, "{plain} {paced}");
+    let rtts = column(&run, "pings", "flow", "ping", "rtt_s", 1.0);
+    assert!(rtts.iter().all(|rtt| *rtt < 0.043), "{rtts:?}");
+}
+
 fn short_flows() -> ShortFlows {
     ShortFlows {
         tcp: tcp("cubic"),
@@ -1201,7 +1240,8 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 28] = [
+    let tests: [(&str, fn()); 29] = [
+        ("a_host_queue_is_of_one_flow_among_several", a_host_queue_is_of_one_flow_among_several),
         (
             "a_netem_is_changed_and_switched_with_all_that_it_has",
             a_netem_is_changed_and_switched_with_all_that_it_has,
