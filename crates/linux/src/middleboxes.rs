@@ -10,7 +10,7 @@
 use crate::places::{element_at, find, place};
 use crate::words::tc_rate;
 use crate::{bypass, rewrite, schedule};
-use sojourn_model::{Action, Element, Kind, PoliceAction, Policer, Scenario, Side};
+use sojourn_model::{Action, Element, Ip, Kind, PoliceAction, Policer, Scenario, Side};
 use sojourn_units::Ecn;
 
 /// Bytes of the Ethernet header, which queues count and a filter where packets come in does not.
@@ -62,8 +62,13 @@ pub(crate) fn of_side<'a>(scenario: &'a Scenario, hop: usize, side: Side) -> Vec
         let number = 2 * number + usize::from(side == Side::Up) + 1;
         let (filters, numbers): (Vec<Filter>, _) = match &element.kind {
             Kind::Rewrite(rewrite) => {
-                let ip = |words: String| Filter { protocol: "ip", prio, words };
-                (rewrite::filters(scenario, rewrite).into_iter().map(ip).collect(), None)
+                let of_version = |(prio, ip): (usize, Ip)| {
+                    let protocol = if ip == Ip::V4 { "ip" } else { "ipv6" };
+                    let words = rewrite::filters(scenario, rewrite, ip).into_iter();
+                    words.map(move |words| Filter { protocol, prio, words })
+                };
+                let versions = rewrite::versions(scenario).into_iter();
+                ((prio..).zip(versions).flat_map(of_version).collect(), None)
             }
             Kind::Policer(policer) => match policer.exceed {
                 PoliceAction::Drop => {

@@ -7,7 +7,7 @@ use crate::netems::{constant_delay, netem_of};
 use crate::{host_queues, middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::Capabilities;
 use sojourn_model::{
-    Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Ip, Kind, OnOff, Place,
+    Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Kind, OnOff, Place,
     Program, Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
@@ -369,12 +369,6 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
             "the hops form a chain, which flows pass in its order",
             "name them in the experiment's order, each once, or run it on the simulator",
         );
-    }
-    let rewrites = scenario.hops.iter().flat_map(|hop| hop.down.iter().chain(&hop.up));
-    let mut rewrites = rewrites.filter(|element| matches!(element.kind, Kind::Rewrite(_)));
-    if flow.ip == Ip::V6 && rewrites.next().is_some() {
-        let why = "the rewriters here know version 4 alone";
-        refusals.limit("IP version 6 behind a rewriter", &place, why, "use ip = 4");
     }
     if let Traffic::Ping(ping) = &flow.traffic
         && ping.size < 36

@@ -404,11 +404,11 @@ fn generators_datagrams_leave_at_their_times() {
 }
 
 /// A classifier that puts long datagrams alone into L, as the published classifier did.
-fn datagrams_are_classified_by_their_length() {
+fn datagrams_are_classified_by_their_length(ip: Ip) {
     let (linux, stack) = engine();
     let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(20), 3, &[]);
     let call = Video::captured(Profile::CallDown, Ecn::NotEct);
-    s.flows.push(flow(&stack, "call", Traffic::Video(call)));
+    s.flows.push(Flow { ip, ..flow(&stack, "call", Traffic::Video(call)) });
     let (select, ecn) = (Selector::Flows(vec!["call".to_owned()]), Ecn::Ect1);
     let rule = Rule::ClassifyByLength { longer_than: 1024, ecn, to: Dscp::new(10) };
     let kind = Kind::Rewrite(Rewrite { rule, select, syn: true });
@@ -418,13 +418,89 @@ fn datagrams_are_classified_by_their_length() {
     linux.run(&s.clone().into(), &wish).unwrap();
     let taken = packets(&folder.path().join(Point::Right("bottleneck".to_owned()).file_name()));
     let (mut long, mut short) = (0, 0);
-    for (_, length, kept) in taken.iter().filter(|p| p.2[23] == 17) {
-        // 14 bytes of Ethernet and 20 of IP are not counted.
-        let is_long = length - 34 > 1024;
-        assert_eq!(kept[15], if is_long { 10 << 2 | 1 } else { 0 }, "{length}");
+    for (_, length, kept) in taken.iter().filter(|p| is_datagram(ip, &p.2)) {
+        // 14 bytes of Ethernet and 20 of IP are not counted, of version 6 40.
+        let is_long = length - 34 - ip.more() > 1024;
+        assert_eq!(class(ip, kept), if is_long { 10 << 2 | 1 } else { 0 }, "{length}");
         *(if is_long { &mut long } else { &mut short }) += 1;
     }
     assert!(long > 50 && short > 50, "{long} {short}");
+}
+
+fn datagrams_are_classified_over_both_versions() {
+    datagrams_are_classified_by_their_length(Ip::V4);
+    datagrams_are_classified_by_their_length(Ip::V6);
+}
+
+/// Whether a frame is a datagram of this version of IP.
+fn is_datagram(ip: Ip, frame: &[u8]) -> bool {
+    match ip {
+        Ip::V4 => frame[12..14] == [8, 0] && frame[23] == 17,
+        Ip::V6 => frame[12..14] == [0x86, 0xdd] && frame[20] == 17,
+    }
+}
+
+/// A frame's TOS byte or traffic class.
+fn class(ip: Ip, frame: &[u8]) -> u8 {
+    match ip {
+        Ip::V4 => frame[15],
+        Ip::V6 => frame[14] << 4 | frame[15] >> 4,
+    }
+}
+
+/// Datagrams with DSCP 10 and each ECN field pass a rule: what their byte becomes.
+fn rules_make_of_each_field_what_they_should() {
+    let (linux, stack) = engine();
+    let fields = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+    let all = Dscp::new(46).unwrap();
+    // By the codes of the ECN field: 0, 1, 2, 3. The DSCP alone is 40.
+    for (rule, expected) in [
+        (Rule::BleachEcn { keep_dscp: true }, [40, 40, 40, 40]),
+        (Rule::BleachEcn { keep_dscp: false }, [0, 0, 0, 0]),
+        (Rule::BleachCe, [40, 41, 42, 0]),
+        (Rule::DscpToEct1, [1, 1, 1, 1]),
+        (Rule::DscpToNotect, [40, 41, 42, 43]),
+        (Rule::Ect0ToEct1, [40, 41, 1, 43]),
+        (Rule::Ect1ToEct0, [40, 2, 42, 43]),
+        (Rule::CeToEct { ecn: Ecn::Ect0 }, [40, 41, 42, 42]),
+        (Rule::SetDscp { to: all }, [184, 185, 186, 187]),
+    ] {
+        let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(20), 1, &[]);
+        s.flows.clear();
+        for ip in [Ip::V4, Ip::V6] {
+            for ecn in fields {
+                let udp = Udp { rate: Rate::from_bits_per_sec(200_000), payload: 200, ecn };
+                let name = format!("{ip:?}-{ecn:?}");
+                let dscp = Dscp::new(10).unwrap();
+                s.flows.push(Flow { ip, dscp, ..flow(&stack, &name, Traffic::Udp(udp)) });
+            }
+        }
+        // One is for the DSCP, one for the flows by their names, the others for all packets.
+        let names = s.flows.iter().map(|flow| flow.name.clone()).collect();
+        let select = match rule {
+            Rule::BleachCe => Selector::Dscp(Dscp::new(10).unwrap()),
+            Rule::SetDscp { .. } => Selector::Flows(names),
+            _ => Selector::All,
+        };
+        let kind = Kind::Rewrite(Rewrite { rule, select, syn: false });
+        s.hops[0].down.insert(0, element("rule", true, kind));
+        assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+        let folder = tempfile::tempdir().unwrap();
+        let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 80 });
+        linux.run(&s.clone().into(), &wish).unwrap();
+        let came = packets(&folder.path().join(Point::Client.file_name()));
+        for (i, flow) in s.flows.iter().enumerate() {
+            let ip = flow.ip;
+            let port = 34 + ip.more() as usize;
+            let own = came.iter().filter(|p| {
+                is_datagram(ip, &p.2)
+                    && u16::from_be_bytes([p.2[port], p.2[port + 1]]) == 40_001 + i as u16
+            });
+            let found: std::collections::BTreeSet<u8> = own.map(|p| class(ip, &p.2)).collect();
+            let expected = expected[i % 4];
+            assert!(found.iter().eq([&expected]), "{rule:?} {}: {found:?} {expected}", flow.name);
+        }
+    }
 }
 
 fn packets_are_conserved() {
@@ -468,10 +544,11 @@ fn a_flow_of_so_many_bytes_finishes() {
     assert!(mean(&column(&run, "flows", "flow", "up", "goodput_bps", 2.0)) > 8.5e6);
 }
 
-fn rewriters_rewrite() {
+fn rewriters_rewrite(ip: Ip) {
     let (linux, stack) = engine();
     let counts = |rule: Option<Rule>| {
         let mut s = scenario(&stack, "codel ecn", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
+        s.flows.iter_mut().for_each(|flow| flow.ip = ip);
         if let Some(rule) = rule {
             let select = Selector::Flows(vec!["cubic-1".to_owned()]);
             let kind = Kind::Rewrite(Rewrite { rule, select, syn: true });
@@ -494,6 +571,11 @@ fn rewriters_rewrite() {
     // Without the TCP header's flags ECN is not agreed on at all.
     let (ce, retransmits, other) = counts(Some(Rule::DscpToNotect));
     assert!(ce == 0 && retransmits > 3 && other > 3, "{ce} {retransmits} {other}");
+}
+
+fn rewriters_rewrite_over_both_versions() {
+    rewriters_rewrite(Ip::V4);
+    rewriters_rewrite(Ip::V6);
 }
 
 /// Of three flows of a host one has a bucket of 5 Mbit/s of its own, over version 6, and one fq. The bucket holds its flow
@@ -1240,7 +1322,7 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 29] = [
+    let tests: [(&str, fn()); 30] = [
         ("a_host_queue_is_of_one_flow_among_several", a_host_queue_is_of_one_flow_among_several),
         (
             "a_netem_is_changed_and_switched_with_all_that_it_has",
@@ -1288,10 +1370,14 @@ fn main() {
         ("what_a_flow_asks_for_is_agreed", what_a_flow_asks_for_is_agreed),
         ("datagrams_that_are_dropped_are_lost", datagrams_that_are_dropped_are_lost),
         ("generators_datagrams_leave_at_their_times", generators_datagrams_leave_at_their_times),
-        ("datagrams_are_classified_by_their_length", datagrams_are_classified_by_their_length),
+        (
+            "datagrams_are_classified_over_both_versions",
+            datagrams_are_classified_over_both_versions,
+        ),
+        ("rules_make_of_each_field_what_they_should", rules_make_of_each_field_what_they_should),
         ("packets_are_conserved", packets_are_conserved),
         ("a_flow_of_so_many_bytes_finishes", a_flow_of_so_many_bytes_finishes),
-        ("rewriters_rewrite", rewriters_rewrite),
+        ("rewriters_rewrite_over_both_versions", rewriters_rewrite_over_both_versions),
         ("wrong_words_are_told_in_tcs_own", wrong_words_are_told_in_tcs_own),
         ("a_cancelled_run_leaves_nothing", a_cancelled_run_leaves_nothing),
     ];
