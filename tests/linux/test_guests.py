@@ -250,6 +250,55 @@ name = "ect1"
 udp = { rate = "5mbit", payload = 1000, ecn = "ect1" }
 """
 
+NETEMS = """\
+[experiment]
+name = "netems"
+duration = "16s"
+seeds = 1
+stack = "linux-7.3"
+
+[[hop]]
+name = "bottleneck"
+rate = "20mbit"
+rtt = "20ms"
+qdisc = "fq_codel"
+
+[[flow]]
+name = "bulk"
+cc = "cubic"
+
+[[flow]]
+name = "probe"
+irtt = { interval = "10ms" }
+
+[[event]]
+name = "far"
+at = "4s"
+hop = "bottleneck"
+rtt = "60ms"
+
+[[event]]
+name = "slow"
+at = "7s"
+hop = "bottleneck"
+side = "down"
+netem = ["delay 15ms rate 30mbit limit 10000"]
+
+[[event]]
+name = "off"
+at = "10s"
+hop = "bottleneck"
+side = "down"
+disable = ["netem"]
+
+[[event]]
+name = "on"
+at = "13s"
+hop = "bottleneck"
+side = "down"
+enable = ["netem"]
+"""
+
 
 def start(*words: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -348,6 +397,32 @@ def test_a_queue_is_switched_and_replaced_the_same_on_both_engines(tmp_path: Pat
     # Each of the three times it held something; and off, nothing.
     assert flushed["sim"][0][1] > 90
     assert rows["linux"][4.0] == rows["linux"][3.0] == (0, *rows["linux"][3.0][1:])
+
+
+def test_a_netem_is_changed_the_same_on_both_engines(tmp_path: Path) -> None:
+    """The delays that events make are in the probe's and the flow's round trips; a rate adds the time of a packet."""
+    file = tmp_path / "netems.toml"
+    file.write_text(NETEMS)
+    parts = [(1, 4, 20), (5, 7, 60), (8, 10, 45), (10.5, 13, 30), (14, 15.9, 45)]
+    means: dict[str, list[tuple[float, ...]]] = {}
+    for engine in ["sim", "linux"]:
+        process = start("run", str(file), "--engine", engine, "-o", str(tmp_path / engine))
+        _, said = process.communicate(timeout=300)
+        assert process.returncode == 0, said
+        run = sojourn.open(tmp_path / engine)[0]
+        flows, pings = run.table("flows").filter(pl.col("flow") == "bulk"), run.table("pings")
+        means[engine] = []
+        for start_s, end_s, base in parts:
+            within = pl.col("t_s").is_between(start_s, end_s)
+            of = [(pings, "rtt_s"), (flows, "srtt_s"), (flows, "rtt_s")]
+            probe, smoothed, latest = (table.filter(within)[name].drop_nans().mean() for table, name in of)
+            assert base < probe * 1e3 < base + 2, (engine, start_s, probe)
+            # The stamps do not show how long a netem with a rate holds a packet, so nobody knows when it was sent.
+            assert (latest is None) == (engine == "linux" and base == 45), (start_s, latest)
+            means[engine].append((probe * 1e3, smoothed * 1e3, probe * 1e3 if latest is None else latest * 1e3))
+    for linux, ours in zip(means["linux"], means["sim"], strict=True):
+        for found, expected, most in zip(linux, ours, [0.3, 1.5, 2.5], strict=True):
+            assert found == pytest.approx(expected, abs=most), means
 
 
 def test_a_policer_marks_the_same_on_both_engines(tmp_path: Path) -> None:

@@ -282,6 +282,7 @@ pub(crate) fn layout(own: &Scenario) -> Layout {
     Layout {
         taps: vec![(0, true), (0, false), (1, true), (1, false)],
         roles: roles.collect(),
+        later: Vec::new(),
         queues: 2,
         flows: own.flows.len(),
         step: own.sample_interval.as_nanos(),

@@ -18,6 +18,7 @@ pub mod cache;
 mod captures;
 mod cores;
 pub mod guest;
+mod host_queues;
 pub mod lists;
 mod middleboxes;
 mod netems;

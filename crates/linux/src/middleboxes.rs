@@ -1,17 +1,16 @@
 //! Rewriters and policers, which tc has where packets come in, and what is switched on and off by events.
 //!
 //! Each has the filters of one priority, or of a few: those of the first element of a side come first. One that is switched
-//! off has no filters, and a netem that is switched off has the words of one that delays nothing; packets that it holds
-//! still come out.
+//! off has no filters.
 //!
 //! tc's police can drop and not mark. A policer that marks is therefore one action with one bucket that several filters
 //! share, one for each ECN field; excess packets go on to the filter's next actions, which are the field's own. No
 //! packet passes two of them: those with CE are asked first, and no other field is changed to one that is asked later.
 
 use crate::places::{element_at, find, place};
-use crate::{bypass, netems, rewrite, schedule};
+use crate::{bypass, rewrite, schedule};
 use sojourn_engine::tc::tc_rate;
-use sojourn_model::{Action, Element, Kind, PoliceAction, Policer, Scenario, Side};
+use sojourn_model::{Action, Element, Ip, Kind, PoliceAction, Policer, Scenario, Side};
 use sojourn_units::Ecn;
 
 /// Bytes of the Ethernet header, which queues count and a filter where packets come in does not.
@@ -63,8 +62,13 @@ pub(crate) fn of_side<'a>(scenario: &'a Scenario, hop: usize, side: Side) -> Vec
         let number = 2 * number + usize::from(side == Side::Up) + 1;
         let (filters, numbers): (Vec<Filter>, _) = match &element.kind {
             Kind::Rewrite(rewrite) => {
-                let ip = |words: String| Filter { protocol: "ip", prio, words };
-                (rewrite::filters(scenario, rewrite).into_iter().map(ip).collect(), None)
+                let of_version = |(prio, ip): (usize, Ip)| {
+                    let protocol = if ip == Ip::V4 { "ip" } else { "ipv6" };
+                    let words = rewrite::filters(scenario, rewrite, ip).into_iter();
+                    words.map(move |words| Filter { protocol, prio, words })
+                };
+                let versions = rewrite::versions(scenario).into_iter();
+                ((prio..).zip(versions).flat_map(of_version).collect(), None)
             }
             Kind::Policer(policer) => match policer.exceed {
                 PoliceAction::Drop => {
@@ -166,7 +170,7 @@ pub(crate) fn is_switched(scenario: &Scenario, path: &str) -> bool {
     actions.any(|action| switches(action).is_some_and(|(element, _)| element == path))
 }
 
-/// tc's words when an event switches a middlebox or a netem: nothing where that is as it should be already.
+/// tc's words when an event switches a middlebox: nothing where that is as it should be already.
 pub(crate) fn switch(
     scenario: &Scenario,
     (event, number): (usize, usize),
@@ -179,18 +183,13 @@ pub(crate) fn switch(
     if acts_before(scenario, path, event, number) == to {
         return Some((ns, Vec::new()));
     }
-    let words = if matches!(element.kind, Kind::Netem(_)) {
-        netems::switch(scenario, (event, number), path, to)
-    } else {
-        let middleboxes = of_side(scenario, hop, side);
-        let own = middleboxes.iter().find(|m| m.element.name == element.name)?;
-        if to { own.on() } else { own.off() }
-    };
-    Some((ns, words))
+    let middleboxes = of_side(scenario, hop, side);
+    let own = middleboxes.iter().find(|m| m.element.name == element.name)?;
+    Some((ns, if to { own.on() } else { own.off() }))
 }
 
 /// Whether an element acts when an action comes: as the last one before it has left it.
-pub(crate) fn acts_before(scenario: &Scenario, path: &str, event: usize, number: usize) -> bool {
+fn acts_before(scenario: &Scenario, path: &str, event: usize, number: usize) -> bool {
     let earlier = schedule::earlier(scenario, path, event, number).unwrap_or_default();
     let last = earlier.into_iter().filter_map(switches).next_back();
     last.map_or_else(

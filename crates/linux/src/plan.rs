@@ -18,13 +18,13 @@
 
 use crate::addresses::{self, Windows};
 use crate::lists::List;
-use crate::netems::{self, OPEN, constant_delay, netem_of, with_delay};
-use crate::places::{self, Place, find};
+use crate::netems;
+use crate::places::{self, Place};
 use crate::programs::End;
 use crate::queues::{self, Order};
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
-use crate::{asked, bypass, middleboxes, programs, rewrite};
+use crate::{asked, bypass, host_queues, middleboxes, programs, rewrite};
 use sojourn_capture::Point;
 use sojourn_engine::tc::{self, tc_time};
 use sojourn_model::{
@@ -241,13 +241,15 @@ pub(crate) fn captures(scenario: &Scenario, points: &[Point], snap: u32) -> Stri
 }
 
 fn unrecorded(scenario: &Scenario) -> Vec<Unsupported> {
-    let uneven = scenario.hops.iter().any(|hop| {
-        [Side::Down, Side::Up].into_iter().any(|side| {
-            netem_of(hop.side(side))
-                .is_some_and(|(_, n)| n.chain.iter().any(|w| constant_delay(w).is_none()))
+    let varies = |flow: &Flow| {
+        flow.hops.iter().any(|&hop| {
+            let sides = [Side::Down, Side::Up].into_iter();
+            sides
+                .flat_map(|side| netems::delays(scenario, flow, hop, side))
+                .any(|(_, d)| d.is_none())
         })
-    });
-    if !uneven {
+    };
+    if !scenario.flows.iter().any(varies) {
         return Vec::new();
     }
     vec![Unsupported {
@@ -375,14 +377,10 @@ impl Builder<'_> {
         for (direction, ns, device) in
             [(Direction::Down, SERVER, own_device("c")), (Direction::Up, CLIENT, own_device("s"))]
         {
-            let own = self.scenario.flows.iter().find_map(|f| {
-                let host = f.traffic.tcp()?.host_qdisc.as_deref()?;
-                (f.direction == direction).then(|| host.to_owned())
-            });
             // The frames of cards leave late on their way.
-            let late = || (self.wires == Wires::Pairs).then(host_jitter);
-            if let Some(words) = own.or_else(late) {
-                self.tc(ns, &format!("qdisc add dev {device} root {words}"));
+            let late = (self.wires == Wires::Pairs).then(host_jitter);
+            for words in host_queues::words(self.scenario, direction, device, late) {
+                self.tc(ns, &words);
             }
         }
         for (i, flow) in self.scenario.flows.iter().enumerate() {
@@ -549,13 +547,12 @@ impl Builder<'_> {
                 }
             }
         }
-        let groups = netems::groups(scenario, netem_of(elements));
+        let groups = netems::groups(scenario, hop, side);
         for (number, (flow, words)) in groups.iter().enumerate() {
             let ifb = format!("{letter}{number}");
             self.ip(&ns, &format!("link add {ifb} type ifb"));
             self.ip(&ns, &format!("link set {ifb} up"));
-            let none = vec![OPEN.to_owned()];
-            for (link, words) in if words.is_empty() { &none } else { words }.iter().enumerate() {
+            for (link, words) in words.iter().enumerate() {
                 let at = if link == 0 { "root".to_owned() } else { format!("parent {link}:1") };
                 let handle = link + 1;
                 self.tc(&ns, &format!("qdisc add dev {ifb} {at} handle {handle}: netem {words}"));
@@ -655,57 +652,24 @@ impl Builder<'_> {
         if let Some(orders) = self.of_queue(event, place, action) {
             return orders;
         }
-        let flow_number = |name: &str| scenario.flows.iter().position(|f| f.name == name);
-        if let Some((element, to)) = middleboxes::switches(action) {
-            let Some((ns, words)) = middleboxes::switch(scenario, (event, place), element, to)
-            else {
-                return Vec::new();
-            };
+        let switched = |(element, to): (&String, bool)| {
+            middleboxes::switch(scenario, (event, place), element, to)
+        };
+        let of_tc = netems::orders(scenario, (event, place), action)
+            .or_else(|| middleboxes::switches(action).and_then(switched));
+        if let Some((ns, words)) = of_tc {
             if words.is_empty() {
                 return vec![("-".to_owned(), "nothing".to_owned())];
             }
             return words.into_iter().map(|l| (ns.clone(), format!("{tc} {l}"))).collect();
         }
-        // A delay that is switched off is set when it comes back.
-        if let Action::Delay { element, .. } = action
-            && !middleboxes::acts_before(scenario, element, event, place)
-        {
-            return vec![("-".to_owned(), "nothing".to_owned())];
-        }
-        match action {
-            Action::StartFlow { flow } => flow_number(flow)
-                .map(|i| ("-".to_owned(), format!("start {i}")))
-                .into_iter()
-                .collect(),
-            Action::StopFlow { flow } => flow_number(flow)
-                .map(|i| ("-".to_owned(), format!("stop {i}")))
-                .into_iter()
-                .collect(),
-            _ => {
-                let Some((hop, side)) = action.element().and_then(|p| find(scenario, p)) else {
-                    return Vec::new();
-                };
-                let Place { ns, letter, .. } = places::place(hop, side);
-                let netem = netem_of(scenario.hops[hop].side(side)).map(|(_, n)| n);
-                let lines = match (action, netem) {
-                    (Action::Delay { flow, delay, .. }, Some(n)) => {
-                        let own = flow
-                            .as_deref()
-                            .and_then(|f| n.per_flow.iter().position(|d| d.flow == f));
-                        let number = own.unwrap_or(n.per_flow.len());
-                        let words = with_delay(&n.chain, *delay);
-                        vec![format!(
-                            "qdisc change dev {letter}{number} root handle 1: netem {words}"
-                        )]
-                    }
-                    (Action::ChangeNetem { chain, .. }, Some(n)) => {
-                        netems::change(letter, n.per_flow.len(), chain)
-                    }
-                    _ => Vec::new(),
-                };
-                lines.into_iter().map(|l| (ns.clone(), format!("{tc} {l}"))).collect()
-            }
-        }
+        let (verb, flow) = match action {
+            Action::StartFlow { flow } => ("start", flow),
+            Action::StopFlow { flow } => ("stop", flow),
+            _ => return Vec::new(),
+        };
+        let flow = scenario.flows.iter().position(|f| f.name == *flow);
+        flow.map(|i| ("-".to_owned(), format!("{verb} {i}"))).into_iter().collect()
     }
 }
 
@@ -808,27 +772,4 @@ fn flow_line(scenario: &Scenario, number: usize, flow: &Flow, list: Option<&List
         }
         other => unreachable!("{} is refused beforehand", other.name()),
     }
-}
-
-/// The constant part of the way of a flow's packets before they enter a queue: how long before they are stamped
-/// there they were sent. `None` if it varies.
-pub(crate) fn delay_before(
-    scenario: &Scenario,
-    flow: &Flow,
-    hop: usize,
-    side: Side,
-) -> Option<Span> {
-    let Some((_, element)) = netem_of(scenario.hops[hop].side(side)) else {
-        return Some(Span::ZERO);
-    };
-    let own = element.per_flow.iter().find(|d| d.flow == flow.name);
-    let mut sum = Span::ZERO;
-    for (link, words) in element.chain.iter().enumerate() {
-        let constant = constant_delay(words)?;
-        sum += match own {
-            Some(d) if link == 0 => d.delay,
-            _ => constant,
-        };
-    }
-    Some(sum)
 }

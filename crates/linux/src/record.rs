@@ -5,11 +5,12 @@ use crate::asked::Answers;
 use crate::bypass::passes_by;
 use crate::guest::Outcome;
 use crate::lists::List;
-use crate::plan::{Edge, Plan, delay_before, queue_of};
+use crate::netems;
+use crate::plan::{Edge, Plan, queue_of};
 use crate::programs;
 use crate::samples::{ManySample, OFF, QueueSample, Sample, Samples, SocketsSample, TcpSample};
 use crate::schedule::{self, start_offset};
-use crate::stamps::{FlowCounts, Layout, Left, Role, Trace};
+use crate::stamps::{FlowCounts, Later, Layout, Left, Role, Trace};
 use crate::statistics;
 use sojourn_engine::RunError;
 use sojourn_model::{Direction, Flow, Scenario, Side, Start, TcWords, Traffic};
@@ -52,35 +53,39 @@ pub(crate) fn layout(scenario: &Scenario, plan: &Plan, samples: &Samples) -> Lay
     let taps: Vec<(usize, bool)> =
         plan.taps.iter().map(|t| (t.queue, t.edge == Edge::In)).collect();
     let ways: Vec<_> = scenario.flows.iter().map(|f| ways(scenario, f)).collect();
-    let roles = taps
-        .iter()
-        .map(|&(queue, enters)| {
-            let q = &plan.queues[queue];
-            let here = Some((q.hop, q.side));
-            scenario
-                .flows
-                .iter()
-                .zip(&ways)
-                .map(|(flow, [there, back])| {
-                    // The RTT needs the whole way to be known: a constant delay before the first queue, and none
-                    // after the last that the stamps do not show, which the order netem, queue gives.
-                    let delay = || {
-                        let (hop, side) = (q.hop, q.side);
-                        delay_before(scenario, flow, hop, side).map(Span::as_nanos)
-                    };
-                    Role {
-                        first: (enters && there.first().copied() == here).then(delay),
-                        last: !enters && there.last().copied() == here,
-                        back: !enters && back.last().copied() == here,
-                        back_first: enters && back.first().copied() == here,
-                    }
-                })
-                .collect()
-        })
+    let mut later = Vec::new();
+    let mut role = |tap: usize, number: usize| {
+        let (queue, enters) = taps[tap];
+        let q = &plan.queues[queue];
+        let here = Some((q.hop, q.side));
+        let [there, back] = &ways[number];
+        // The RTT needs the whole way to be known: a constant delay before the first queue, and none
+        // after the last that the stamps do not show, which the order netem, queue gives.
+        let first = (enters && there.first().copied() == here).then(|| {
+            let delays = netems::delays(scenario, &scenario.flows[number], q.hop, q.side);
+            let mut delays = delays.into_iter();
+            let at_first = delays.next().and_then(|(_, delay)| delay);
+            later.extend(delays.map(|(from, delay)| Later {
+                tap,
+                flow: number,
+                from: from.as_nanos(),
+                delay: delay.map(Span::as_nanos),
+            }));
+            at_first.map(Span::as_nanos)
+        });
+        Role {
+            first,
+            last: !enters && there.last().copied() == here,
+            back: !enters && back.last().copied() == here,
+            back_first: enters && back.first().copied() == here,
+        }
+    };
+    let roles = (0..taps.len())
+        .map(|tap| (0..scenario.flows.len()).map(|flow| role(tap, flow)).collect())
         .collect();
     let (queues, flows) = (plan.queues.len(), scenario.flows.len());
     let off = (0..queues).map(|queue| off(plan.queues[queue].on, queue, samples)).collect();
-    Layout { taps, roles, queues, flows, step: scenario.sample_interval.as_nanos(), off }
+    Layout { taps, roles, later, queues, flows, step: scenario.sample_interval.as_nanos(), off }
 }
 
 /// When a queue was off, from and to; of a discipline that was replaced both are the same.

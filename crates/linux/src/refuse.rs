@@ -3,12 +3,11 @@
 use crate::addresses::{self, MOST_WINDOWS, Windows};
 use crate::cache::Kernel;
 use crate::lists::{List, PAYLOADS};
-use crate::netems::{constant_delay, is_plain, netem_of};
-use crate::places::element_at;
-use crate::{around, middleboxes, programs, queues, schedule, tools};
+use crate::netems::{constant_delay, netem_of};
+use crate::{around, host_queues, middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::{Capabilities, tc};
 use sojourn_model::{
-    Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Ip, Kind, OnOff, Place,
+    Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Kind, OnOff, Place,
     Program, Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, Unsupported, When,
 };
 use sojourn_units::Dscp;
@@ -365,12 +364,6 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
             "name them in the experiment's order, each once, or run it on the simulator",
         );
     }
-    let rewrites = scenario.hops.iter().flat_map(|hop| hop.down.iter().chain(&hop.up));
-    let mut rewrites = rewrites.filter(|element| matches!(element.kind, Kind::Rewrite(_)));
-    if flow.ip == Ip::V6 && rewrites.next().is_some() {
-        let why = "the rewriters here know version 4 alone";
-        refusals.limit("IP version 6 behind a rewriter", &place, why, "use ip = 4");
-    }
     if let Traffic::Ping(ping) = &flow.traffic
         && ping.size < 36
     {
@@ -424,12 +417,12 @@ fn of_flow(refusals: &mut Refusals, kernel: Option<&Kernel>, scenario: &Scenario
         cannot("more than 200 initial windows", "each is a route's, to an address of its own");
     }
     if tcp.host_qdisc.is_some()
-        && scenario.flows.iter().any(|other| {
-            other.direction == flow.direction
-                && other.traffic.tcp().is_some_and(|t| t.host_qdisc != tcp.host_qdisc)
-        })
+        && host_queues::different(scenario, flow.direction).len() > host_queues::MOST
     {
-        cannot("host qdisc of one flow", "flows of one direction share a host");
+        cannot(
+            "more than 15 different host qdiscs",
+            "each has a band of prio, and others the last",
+        );
     }
 }
 
@@ -488,35 +481,6 @@ fn of_event(refusals: &mut Refusals, scenario: &Scenario, event: usize) {
             pacing(refusals, qdisc, place);
         }
         match action {
-            Action::Enable { element } | Action::Disable { element } => {
-                let named = element_at(scenario, element);
-                match named.map(|e| &e.kind) {
-                    Some(Kind::Netem(netem))
-                        if !netem.chain.iter().all(|words| is_plain(words)) =>
-                    {
-                        unchangeable(refusals, place, element);
-                    }
-                    _ => {}
-                }
-            }
-            Action::ChangeNetem { element, chain } => {
-                let Some(Kind::Netem(netem)) = element_at(scenario, element).map(|e| &e.kind)
-                else {
-                    continue;
-                };
-                let plain = netem.chain.iter().chain(chain).all(|words| is_plain(words));
-                if !plain || chain.len() != netem.chain.len() {
-                    unchangeable(refusals, place, element);
-                }
-                if !netem.per_flow.is_empty() || middleboxes::is_switched(scenario, element) {
-                    refusals.limit(
-                        "changing a whole netem that is switched or that flows have a delay of their own in",
-                        place,
-                        "its words are those of the beginning with another delay",
-                        element,
-                    );
-                }
-            }
             Action::ReplaceQdisc { shaper: Some(shaper), .. } => unlike(refusals, shaper, place),
             Action::Rate { element, .. } => {
                 // A policer's neither; a queue's shaper may have been replaced by then.
@@ -528,15 +492,6 @@ fn of_event(refusals: &mut Refusals, scenario: &Scenario, event: usize) {
             _ => {}
         }
     }
-}
-
-fn unchangeable(refusals: &mut Refusals, place: &Place, element: &str) {
-    refusals.limit(
-        "changing a netem with more than a delay, loss and copies",
-        place,
-        "tc's `qdisc change` keeps all other settings of a netem",
-        element,
-    );
 }
 
 fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place: &Place) {

@@ -34,6 +34,30 @@ pub(crate) fn time_of(scenario: &Scenario, when: &When) -> Option<Time> {
     resolve(scenario, when, DEEPEST)
 }
 
+/// An action by its time, its event's number, and its own in that: the order in which they happen.
+type Ordered<'a> = ((Time, usize, usize), &'a Action);
+
+/// What events of known times do to an element.
+fn ordered<'a>(scenario: &'a Scenario, path: &str) -> Vec<Ordered<'a>> {
+    let mut all: Vec<Ordered<'_>> = Vec::new();
+    for (event, spec) in scenario.events.iter().enumerate() {
+        let Some(at) = time_of(scenario, &spec.when) else { continue };
+        let actions = (0..).zip(&spec.actions);
+        let own = actions.filter(|(_, action)| action.element() == Some(path));
+        all.extend(own.map(|(number, action)| ((at, event, number), action)));
+    }
+    all.sort_by_key(|(at, _)| *at);
+    all
+}
+
+/// What events of known times do to an element, and when.
+pub(crate) fn of_element<'a>(
+    scenario: &'a Scenario,
+    path: &str,
+) -> impl Iterator<Item = (Time, &'a Action)> {
+    ordered(scenario, path).into_iter().map(|((at, ..), action)| (at, action))
+}
+
 /// What events do to an element before an action comes, the `number`-th of an event, in the order of time. `None` if the time of
 /// that event is not known before the run.
 pub(crate) fn earlier<'a>(
@@ -42,18 +66,9 @@ pub(crate) fn earlier<'a>(
     event: usize,
     number: usize,
 ) -> Option<Vec<&'a Action>> {
-    let time = |event: usize| time_of(scenario, &scenario.events[event].when);
-    let now = (time(event)?, event, number);
-    let mut earlier: Vec<((Time, usize, usize), &Action)> = Vec::new();
-    for (other, spec) in scenario.events.iter().enumerate() {
-        let Some(at) = time(other) else { continue };
-        let actions = (0..).zip(&spec.actions);
-        let own = actions.filter(|(_, action)| action.element() == Some(path));
-        earlier.extend(own.map(|(place, action)| ((at, other, place), action)));
-    }
-    earlier.retain(|(at, _)| *at < now);
-    earlier.sort_by_key(|(at, _)| *at);
-    Some(earlier.into_iter().map(|(_, action)| action).collect())
+    let now = (time_of(scenario, &scenario.events[event].when)?, event, number);
+    let earlier = ordered(scenario, path).into_iter().take_while(|(at, _)| *at < now);
+    Some(earlier.map(|(_, action)| action).collect())
 }
 
 fn resolve(scenario: &Scenario, when: &When, depth: usize) -> Option<Time> {

@@ -242,7 +242,8 @@ impl Received {
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     end: u32,
-    sent: u64,
+    /// `None` if nobody knows.
+    sent: Option<u64>,
     again: bool,
 }
 
@@ -266,7 +267,8 @@ pub struct QueueTrace {
 /// What a tap's stamps mean to one flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Role {
-    /// Data enters its first queue here, this long after it was sent; `None` inside if that varies.
+    /// Data enters its first queue here, this long after it was sent, until [`Later`] says otherwise; `None` inside if that
+    /// varies.
     pub first: Option<Option<u64>>,
     /// Data leaves its last queue here.
     pub last: bool,
@@ -276,6 +278,19 @@ pub struct Role {
     pub back_first: bool,
 }
 
+/// From a time on the data of a flow that is sent enters its first queue after another delay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Later {
+    /// The tap of the queue.
+    pub tap: usize,
+    /// The flow.
+    pub flow: usize,
+    /// Since when, nanoseconds.
+    pub from: u64,
+    /// How long after it was sent, nanoseconds; `None` if that varies.
+    pub delay: Option<u64>,
+}
+
 /// Where the taps are.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -283,6 +298,8 @@ pub struct Layout {
     pub taps: Vec<(usize, bool)>,
     /// For each tap and flow: its role for that flow.
     pub roles: Vec<Vec<Role>>,
+    /// The delays that events bring, of each tap and flow in the order of time.
+    pub later: Vec<Later>,
     /// How many queues there are.
     pub queues: usize,
     /// How many flows.
@@ -292,6 +309,25 @@ pub struct Layout {
     /// Times from and to which each queue was off; where both are the same, it was replaced. Packets that it held at
     /// the beginning of each were dropped, and packets that come before its end go past it.
     pub off: Vec<Vec<(u64, u64)>>,
+}
+
+impl Layout {
+    /// When a packet was sent that enters its flow's first queue, if only one of the delays there can have held it until then.
+    fn sent(&self, tap: usize, flow: usize, at_first: Option<u64>, at: u64) -> Option<u64> {
+        let own = self.later.iter().filter(|later| (later.tap, later.flow) == (tap, flow));
+        let (mut from, mut delay, mut sent, mut candidates) = (0, at_first, None, 0);
+        let ends = own.map(|later| (later.from, later.delay)).chain([(u64::MAX, None)]);
+        for (until, next) in ends {
+            // Of a delay that varies nobody knows when its last packet comes.
+            let then = delay.map_or(at, |delay| at.saturating_sub(delay));
+            if (from..until).contains(&then) {
+                candidates += 1;
+                sent = delay.map(|_| then);
+            }
+            (from, delay) = (until, next);
+        }
+        sent.filter(|_| candidates == 1)
+    }
 }
 
 /// Everything that the stamps tell.
@@ -412,13 +448,20 @@ impl Trace {
         let Some(&(queue, enters)) = layout.taps.get(tap) else { return };
         let role = layout.roles[tap][flow];
         if enters {
-            self.enter(stamp, queue, flow, role, layout);
+            self.enter(stamp, (tap, queue), flow, role, layout);
         } else {
             self.leave(stamp, queue, flow, role);
         }
     }
 
-    fn enter(&mut self, stamp: &Stamp, queue: usize, flow: usize, role: Role, layout: &Layout) {
+    fn enter(
+        &mut self,
+        stamp: &Stamp,
+        (tap, queue): (usize, usize),
+        flow: usize,
+        role: Role,
+        layout: &Layout,
+    ) {
         let number = self.connection(stamp);
         let q = &mut self.queues[queue];
         let past = layout.off[queue].iter().any(|&(from, to)| (from..to).contains(&stamp.at));
@@ -429,14 +472,12 @@ impl Trace {
         match (stamp.way, role.first) {
             (0, Some(delay)) => {
                 f.sent += 1;
-                if (stamp.protocol == TCP || stamp.connection != 0)
-                    && let Some(delay) = delay
-                {
-                    let sent = stamp.at.saturating_sub(delay);
+                if stamp.protocol == TCP || stamp.connection != 0 {
+                    let sent = layout.sent(tap, flow, delay, stamp.at);
                     if stamp.protocol == TCP {
                         connection.data(stamp, sent);
                     }
-                    if stamp.length > 0 {
+                    if let Some(sent) = sent.filter(|_| stamp.length > 0) {
                         connection.on_its_way.put(stamp, sent);
                     }
                 }
@@ -528,16 +569,15 @@ impl FlowTrace {
         }
         self.now.ece += u64::from(stamp.flags & ECE != 0 && stamp.flags & SYN == 0);
         if let Some(sent) = connection.acknowledged(stamp) {
-            let rtt = stamp.at.saturating_sub(sent);
-            self.now.rtt = Some(rtt);
-            self.delays.push((stamp.at, rtt));
+            self.now.rtt = sent.map(|sent| stamp.at.saturating_sub(sent));
+            self.delays.extend(self.now.rtt.map(|rtt| (stamp.at, rtt)));
         }
     }
 }
 
 impl Connection {
-    /// A segment was sent.
-    fn data(&mut self, stamp: &Stamp, sent: u64) {
+    /// A segment was sent; `None` if nobody knows when.
+    fn data(&mut self, stamp: &Stamp, sent: Option<u64>) {
         if stamp.flags & RST != 0 {
             return;
         }
@@ -559,8 +599,9 @@ impl Connection {
         self.segments.push_back(Segment { end, sent, again: false });
     }
 
-    /// Takes what an acknowledgement covers; returns when the oldest of it was sent, if that was once.
-    fn acknowledged(&mut self, stamp: &Stamp) -> Option<u64> {
+    /// Takes what an acknowledgement covers; returns when the oldest of it was sent, if that was once; `None` inside if nobody
+    /// knows.
+    fn acknowledged(&mut self, stamp: &Stamp) -> Option<Option<u64>> {
         let mut first = None;
         while let Some(&s) = self.segments.front() {
             if before(stamp.ack, s.end) {
@@ -594,6 +635,7 @@ mod tests {
         Layout {
             taps: vec![(0, true), (1, true), (0, false), (1, false)],
             roles: roles.iter().map(|&r| vec![r]).collect(),
+            later: vec![],
             queues: 2,
             flows: 1,
             step: 50 * MS,
@@ -835,5 +877,43 @@ mod tests {
         assert_eq!((s.at, s.seq, s.ack, s.tap, s.flow), (7_000_000_123, 5, 6, 1, 2));
         assert_eq!((s.id, s.length, s.tos, s.way), (3, 4, 0xb8, 1));
         assert_eq!(s.connection, 8);
+    }
+
+    #[test]
+    fn a_delay_that_changed_is_taken_where_no_other_is_possible() {
+        let later = |from: u64, delay: Option<u64>| Later {
+            tap: 0,
+            flow: 0,
+            from: from * MS,
+            delay: delay.map(|d| d * MS),
+        };
+        // 10 ms; 40 from 1 s on; 5 from 2 s on; something that varies from 3 s on; 20 from 4 s on.
+        let later = vec![
+            later(1000, Some(40)),
+            later(2000, Some(5)),
+            later(3000, None),
+            later(4000, Some(20)),
+            Later { tap: 1, ..later(500, Some(1)) },
+        ];
+        let layout = Layout { later, ..layout() };
+        for (at, sent) in [
+            (4, Some(0)),
+            (600, Some(590)),
+            (1009, Some(999)),
+            // Nothing comes between the last that was held for 10 ms and the first for 40.
+            (1020, None),
+            (1040, Some(1000)),
+            // Held for 40 ms or for 5: nobody knows.
+            (2004, Some(1964)),
+            (2005, None),
+            (2039, None),
+            (2040, Some(2035)),
+            (3003, None),
+            (4010, None),
+            (4020, Some(4000)),
+        ] {
+            let found = layout.sent(0, 0, Some(10 * MS), at * MS);
+            assert_eq!(found, sent.map(|ms| ms * MS), "{at}");
+        }
     }
 }

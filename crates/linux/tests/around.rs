@@ -458,6 +458,9 @@ fn a_capture_has_the_kernels_frames() {
 /// Series that Debian has the source of, and that have shared a queue with [`STACK`].
 const OLDER: [&str; 2] = ["linux-6.1", "linux-5.10"];
 
+/// A test of a version of Linux, by its name.
+type OfVersion = (&'static str, fn(&str));
+
 fn main() {
     let arguments = Arguments::from_args();
     let linux = Linux::new();
@@ -484,7 +487,6 @@ fn main() {
         });
         trial.with_ignored_flag(!there)
     });
-    type OfVersion = (&'static str, fn(&str));
     let of_versions: [OfVersion; 2] = [
         ("two_versions_share_a_queue", two_versions_share_a_queue),
         ("a_flow_between_two_versions", a_flow_between_two_versions),

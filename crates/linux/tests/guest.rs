@@ -405,11 +405,11 @@ fn generators_datagrams_leave_at_their_times() {
 }
 
 /// A classifier that puts long datagrams alone into L, as the published classifier did.
-fn datagrams_are_classified_by_their_length() {
+fn datagrams_are_classified_by_their_length(ip: Ip) {
     let (linux, stack) = engine();
     let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(20), 3, &[]);
     let call = Video::captured(Profile::CallDown, Ecn::NotEct);
-    s.flows.push(flow(&stack, "call", Traffic::Video(call)));
+    s.flows.push(Flow { ip, ..flow(&stack, "call", Traffic::Video(call)) });
     let (select, ecn) = (Selector::Flows(vec!["call".to_owned()]), Ecn::Ect1);
     let rule = Rule::ClassifyByLength { longer_than: 1024, ecn, to: Dscp::new(10) };
     let kind = Kind::Rewrite(Rewrite { rule, select, syn: true });
@@ -419,13 +419,89 @@ fn datagrams_are_classified_by_their_length() {
     linux.run(&s.clone().into(), &wish).unwrap();
     let taken = packets(&folder.path().join(Point::Right("bottleneck".to_owned()).file_name()));
     let (mut long, mut short) = (0, 0);
-    for (_, length, kept) in taken.iter().filter(|p| p.2[23] == 17) {
-        // 14 bytes of Ethernet and 20 of IP are not counted.
-        let is_long = length - 34 > 1024;
-        assert_eq!(kept[15], if is_long { 10 << 2 | 1 } else { 0 }, "{length}");
+    for (_, length, kept) in taken.iter().filter(|p| is_datagram(ip, &p.2)) {
+        // 14 bytes of Ethernet and 20 of IP are not counted, of version 6 40.
+        let is_long = length - 34 - ip.more() > 1024;
+        assert_eq!(class(ip, kept), if is_long { 10 << 2 | 1 } else { 0 }, "{length}");
         *(if is_long { &mut long } else { &mut short }) += 1;
     }
     assert!(long > 50 && short > 50, "{long} {short}");
+}
+
+fn datagrams_are_classified_over_both_versions() {
+    datagrams_are_classified_by_their_length(Ip::V4);
+    datagrams_are_classified_by_their_length(Ip::V6);
+}
+
+/// Whether a frame is a datagram of this version of IP.
+fn is_datagram(ip: Ip, frame: &[u8]) -> bool {
+    match ip {
+        Ip::V4 => frame[12..14] == [8, 0] && frame[23] == 17,
+        Ip::V6 => frame[12..14] == [0x86, 0xdd] && frame[20] == 17,
+    }
+}
+
+/// A frame's TOS byte or traffic class.
+fn class(ip: Ip, frame: &[u8]) -> u8 {
+    match ip {
+        Ip::V4 => frame[15],
+        Ip::V6 => frame[14] << 4 | frame[15] >> 4,
+    }
+}
+
+/// Datagrams with DSCP 10 and each ECN field pass a rule: what their byte becomes.
+fn rules_make_of_each_field_what_they_should() {
+    let (linux, stack) = engine();
+    let fields = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
+    let all = Dscp::new(46).unwrap();
+    // By the codes of the ECN field: 0, 1, 2, 3. The DSCP alone is 40.
+    for (rule, expected) in [
+        (Rule::BleachEcn { keep_dscp: true }, [40, 40, 40, 40]),
+        (Rule::BleachEcn { keep_dscp: false }, [0, 0, 0, 0]),
+        (Rule::BleachCe, [40, 41, 42, 0]),
+        (Rule::DscpToEct1, [1, 1, 1, 1]),
+        (Rule::DscpToNotect, [40, 41, 42, 43]),
+        (Rule::Ect0ToEct1, [40, 41, 1, 43]),
+        (Rule::Ect1ToEct0, [40, 2, 42, 43]),
+        (Rule::CeToEct { ecn: Ecn::Ect0 }, [40, 41, 42, 42]),
+        (Rule::SetDscp { to: all }, [184, 185, 186, 187]),
+    ] {
+        let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(20), 1, &[]);
+        s.flows.clear();
+        for ip in [Ip::V4, Ip::V6] {
+            for ecn in fields {
+                let udp = Udp { rate: Rate::from_bits_per_sec(200_000), payload: 200, ecn };
+                let name = format!("{ip:?}-{ecn:?}");
+                let dscp = Dscp::new(10).unwrap();
+                s.flows.push(Flow { ip, dscp, ..flow(&stack, &name, Traffic::Udp(udp)) });
+            }
+        }
+        // One is for the DSCP, one for the flows by their names, the others for all packets.
+        let names = s.flows.iter().map(|flow| flow.name.clone()).collect();
+        let select = match rule {
+            Rule::BleachCe => Selector::Dscp(Dscp::new(10).unwrap()),
+            Rule::SetDscp { .. } => Selector::Flows(names),
+            _ => Selector::All,
+        };
+        let kind = Kind::Rewrite(Rewrite { rule, select, syn: false });
+        s.hops[0].down.insert(0, element("rule", true, kind));
+        assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+        let folder = tempfile::tempdir().unwrap();
+        let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 80 });
+        linux.run(&s.clone().into(), &wish).unwrap();
+        let came = packets(&folder.path().join(Point::Client.file_name()));
+        for (i, flow) in s.flows.iter().enumerate() {
+            let ip = flow.ip;
+            let port = 34 + ip.more() as usize;
+            let own = came.iter().filter(|p| {
+                is_datagram(ip, &p.2)
+                    && u16::from_be_bytes([p.2[port], p.2[port + 1]]) == 40_001 + i as u16
+            });
+            let found: std::collections::BTreeSet<u8> = own.map(|p| class(ip, &p.2)).collect();
+            let expected = expected[i % 4];
+            assert!(found.iter().eq([&expected]), "{rule:?} {}: {found:?} {expected}", flow.name);
+        }
+    }
 }
 
 fn packets_are_conserved() {
@@ -469,10 +545,11 @@ fn a_flow_of_so_many_bytes_finishes() {
     assert!(mean(&column(&run, "flows", "flow", "up", "goodput_bps", 2.0)) > 8.5e6);
 }
 
-fn rewriters_rewrite() {
+fn rewriters_rewrite(ip: Ip) {
     let (linux, stack) = engine();
     let counts = |rule: Option<Rule>| {
         let mut s = scenario(&stack, "codel ecn", 10, Span::from_millis(20), 8, &["cubic", "reno"]);
+        s.flows.iter_mut().for_each(|flow| flow.ip = ip);
         if let Some(rule) = rule {
             let select = Selector::Flows(vec!["cubic-1".to_owned()]);
             let kind = Kind::Rewrite(Rewrite { rule, select, syn: true });
@@ -495,6 +572,50 @@ fn rewriters_rewrite() {
     // Without the TCP header's flags ECN is not agreed on at all.
     let (ce, retransmits, other) = counts(Some(Rule::DscpToNotect));
     assert!(ce == 0 && retransmits > 3 && other > 3, "{ce} {retransmits} {other}");
+}
+
+fn rewriters_rewrite_over_both_versions() {
+    rewriters_rewrite(Ip::V4);
+    rewriters_rewrite(Ip::V6);
+}
+
+/// Of three flows of a host one has a bucket of 5 Mbit/s of its own, over version 6, and one fq. The bucket holds its flow
+/// alone; fq paces its own in slow start, and not the third; and a ping waits for neither.
+fn a_host_queue_is_of_one_flow_among_several() {
+    let (linux, stack) = engine();
+    let mut s =
+        scenario(&stack, "fq_codel", 40, Span::from_millis(40), 6, &["reno", "cubic", "bic"]);
+    let mut words = |flow: usize, words: &str| {
+        let Traffic::Tcp(tcp) = &mut s.flows[flow].traffic else { panic!("a TCP flow") };
+        tcp.host_qdisc = Some(words.into());
+    };
+    words(1, "tbf rate 5mbit burst 3000 limit 30000");
+    words(2, "fq");
+    s.flows[1].ip = Ip::V6;
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let folder = tempfile::tempdir().unwrap();
+    let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 64 });
+    let run = linux.run(&s.clone().into(), &wish).unwrap();
+    let goodput = |flow: &str| mean(&column(&run, "flows", "flow", flow, "goodput_bps", 2.0)) / 1e6;
+    let (own, plain, paced) = (goodput("cubic-2"), goodput("reno-1"), goodput("bic-3"));
+    // 1428 of 1514 bytes are payload over version 6; of the others 1448.
+    assert!((own / (5.0 * 1428.0 / 1514.0) - 1.0).abs() < 0.01, "{own}");
+    assert!((plain + paced) / (35.0 * 1448.0 / 1514.0) > 0.93, "{plain} {paced}");
+    // The first window of ten packets leaves at once. The second, of twenty, leaves as its acknowledgements come, in the time
+    // of at most 30 packets on the link, or over about half of a round trip.
+    let sent = packets(&folder.path().join(Point::Server.file_name()));
+    let second_window = |port: u16| {
+        let of_flow = sent.iter().filter(|p| {
+            p.2[23] == 6 && p.1 > 1000 && u16::from_be_bytes([p.2[34], p.2[35]]) == port
+        });
+        let times: Vec<u64> = of_flow.map(|p| p.0).take(30).collect();
+        assert!(times[9] - times[0] < 100_000, "{times:?}");
+        (times[29] - times[10]) as f64 / 1e9
+    };
+    let (plain, paced) = (second_window(40_001), second_window(40_003));
+    assert!(plain < 0.010 && paced > 0.015 && paced < 0.025, "{plain} {paced}");
+    let rtts = column(&run, "pings", "flow", "ping", "rtt_s", 1.0);
+    assert!(rtts.iter().all(|rtt| *rtt < 0.043), "{rtts:?}");
 }
 
 fn short_flows() -> ShortFlows {
@@ -924,6 +1045,64 @@ fn elements_are_switched_and_changed() {
     assert!(seen > 900, "{seen}");
 }
 
+/// Datagrams of 542 bytes on the wire, 2 ms apart, through a netem of 30 ms: from 1 s on with a rate of 5 Mbit/s, at which one
+/// takes 867 µs, and a second netem of 5 ms; from 2 s on of 10 ms, with the rate still; off from 3 s to 4, and meanwhile set to
+/// 20 ms; from 5 s on in slots of 50 ms.
+fn a_netem_is_changed_and_switched_with_all_that_it_has() {
+    let (linux, stack) = engine();
+    let mut s = scenario(&stack, "pfifo", 50, Span::from_millis(60), 6, &[]);
+    s.flows.clear();
+    let udp = Udp { rate: Rate::from_mbit(2), payload: 500, ecn: Ecn::NotEct };
+    s.flows.push(flow(&stack, "udp", Traffic::Udp(udp)));
+    let netem = || "bottleneck.down.netem".to_owned();
+    let change = |words: &[&str]| Action::ChangeNetem {
+        element: netem(),
+        chain: words.iter().map(|&link| link.to_owned()).collect(),
+    };
+    for (at, action) in [
+        (1, change(&["delay 30ms rate 5mbit limit 1000", "delay 5ms limit 1000"])),
+        (2, change(&["delay 10ms limit 1000", "delay 5ms limit 1000"])),
+        (3, Action::Disable { element: netem() }),
+        (3, Action::Delay { element: netem(), flow: None, delay: Span::from_millis(20) }),
+        (4, Action::Enable { element: netem() }),
+        (5, change(&["delay 20ms slot 50ms limit 1000"])),
+    ] {
+        let name = format!("event-{}", s.events.len());
+        s.events.push(Event { name, when: When::At(At::from_secs(at)), actions: vec![action] });
+    }
+    assert!(linux.refuse(&s).is_empty(), "{:?}", linux.refuse(&s));
+    let folder = tempfile::tempdir().unwrap();
+    let wish = Keeping(Capture { folder: folder.path().to_owned(), snap_len: 64 });
+    linux.run(&s.clone().into(), &wish).unwrap();
+    let of = |point: Point| packets(&folder.path().join(point.file_name()));
+    let number = |p: &(u64, u32, Vec<u8>)| u32::from_be_bytes(p.2[42..46].try_into().unwrap());
+    let sent = of(Point::Server);
+    let came: std::collections::HashMap<u32, u64> =
+        of(Point::Client).iter().map(|p| (number(p), p.0)).collect();
+    let (mut seen, mut slots) = (0, std::collections::BTreeSet::new());
+    for packet in &sent {
+        let at = packet.0 as f64 / 1e9 - EPOCH as f64;
+        // Not where it is just being changed.
+        if (at - at.round()).abs() < 0.04 || at > 5.9 {
+            continue;
+        }
+        let there = came[&number(packet)];
+        let delay = (there - packet.0) as f64 / 1e9;
+        if at > 5.0 {
+            assert!(delay > 0.0199 && delay < 0.0711, "{at}: {delay}");
+            slots.insert(there / 10_000_000);
+        } else {
+            let takes = 542.0 * 8.0 / 5e6;
+            let expected =
+                [0.030, 0.030 + takes + 0.005, 0.010 + takes + 0.005, 0.0, 0.020 + takes + 0.005];
+            assert!((delay - expected[at as usize]).abs() < 0.0002, "{at}: {delay}");
+        }
+        seen += 1;
+    }
+    assert!(seen > 2500, "{seen}");
+    assert!((16..=19).contains(&slots.len()), "{slots:?}");
+}
+
 /// Datagrams of 1042 bytes on the wire at 10.42 Mbit/s into 8 Mbit/s behind a fifo of 100 packets. It is off from 3 s to 5,
 /// and 4 Mbit/s when it comes back, as an event said meanwhile; at 6 s tbf of 5 Mbit/s takes the place of shaper and discipline,
 /// and at 7 s fq_codel that of tbf. Packets that it held each time were dropped, and count together with the earlier
@@ -1144,7 +1323,12 @@ fn a_kernel_says_what_it_has() {
 
 fn main() {
     let kernel = Linux::new().kernels().last().is_some();
-    let tests: [(&str, fn()); 27] = [
+    let tests: [(&str, fn()); 30] = [
+        ("a_host_queue_is_of_one_flow_among_several", a_host_queue_is_of_one_flow_among_several),
+        (
+            "a_netem_is_changed_and_switched_with_all_that_it_has",
+            a_netem_is_changed_and_switched_with_all_that_it_has,
+        ),
         (
             "a_queue_is_switched_and_replaced_over_both_versions",
             a_queue_is_switched_and_replaced_over_both_versions,
@@ -1187,10 +1371,14 @@ fn main() {
         ("what_a_flow_asks_for_is_agreed", what_a_flow_asks_for_is_agreed),
         ("datagrams_that_are_dropped_are_lost", datagrams_that_are_dropped_are_lost),
         ("generators_datagrams_leave_at_their_times", generators_datagrams_leave_at_their_times),
-        ("datagrams_are_classified_by_their_length", datagrams_are_classified_by_their_length),
+        (
+            "datagrams_are_classified_over_both_versions",
+            datagrams_are_classified_over_both_versions,
+        ),
+        ("rules_make_of_each_field_what_they_should", rules_make_of_each_field_what_they_should),
         ("packets_are_conserved", packets_are_conserved),
         ("a_flow_of_so_many_bytes_finishes", a_flow_of_so_many_bytes_finishes),
-        ("rewriters_rewrite", rewriters_rewrite),
+        ("rewriters_rewrite_over_both_versions", rewriters_rewrite_over_both_versions),
         ("wrong_words_are_told_in_tcs_own", wrong_words_are_told_in_tcs_own),
         ("a_cancelled_run_leaves_nothing", a_cancelled_run_leaves_nothing),
     ];

@@ -314,6 +314,25 @@ fn what_the_agent_cannot_send_is_refused() {
     assert_eq!(linux.identity(&scenario(&text)), "");
 }
 
+/// Flows have a queue of their own each, and pings none; `prio` has room for fifteen, and for the others.
+#[test]
+fn more_host_qdiscs_than_prio_has_bands_for_are_refused() {
+    let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
+    let told = |flows: usize| {
+        let flow = |i| {
+            format!(
+                "[[flow]]\nname = \"own{i}\"\ncc = \"cubic\"\nhost_qdisc = \"pfifo limit {}\"\n",
+                9 + i
+            )
+        };
+        let flows: String = (0..flows).map(flow).collect();
+        let refusals = linux.refuse(&scenario(&format!("{EXPERIMENT}\n{flows}")));
+        refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    assert!(!told(15).contains("host qdiscs"), "{}", told(15));
+    assert!(told(16).contains("flow own0: more than 15 different host qdiscs"), "{}", told(16));
+}
+
 /// Behind a kernel's hop with the place where it goes.
 #[test]
 fn a_tunnel_at_a_kernels_hop_is_refused_with_the_way_to_have_it() {

@@ -393,25 +393,16 @@ impl<P: Packet> TcConfigurable<P> for Netem<P> {
         cx: &mut Context<'_, T>,
     ) -> Result<(), TcError> {
         let (config, given) = self.config.changed(words, &self.profile)?;
-        let has = |name| given.iter().any(|g| g.name == name);
-        let mut config = config.completed(&given, words)?;
-        if has("slot") {
-            self.slot = config.slot.map(|slot| Box::new(Slot::new(now, slot, cx.random)));
-        } else {
-            config.slot = self.config.slot;
+        let config = config.completed(&given, words)?;
+        let is_correlated = config.is_correlated();
+        self.config = config.after(&self.config, &given);
+        if given.iter().any(|g| g.name == "slot") {
+            let slot = self.config.slot;
+            self.slot = slot.map(|slot| Box::new(Slot::new(now, slot, cx.random)));
         }
-        config.ecn |= self.config.ecn;
-        // Their attributes are handed over only if they are given, and stay otherwise.
-        if !has("distribution") {
-            config.distribution = self.config.distribution;
-        }
-        if !has("rate") {
-            config.rate = self.config.rate;
-        }
-        self.config = config;
         (self.counter, self.chain) = (0, Chain::default());
-        // tc hands correlations over only if there are any; the kernel else keeps those it has.
-        if self.config.correlations.iter().any(|&rho| rho != 0) {
+        // The kernel else keeps those it has.
+        if is_correlated {
             self.take_correlations(cx.random);
         }
         self.is_plain = self.seems_plain();

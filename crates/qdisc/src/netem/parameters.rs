@@ -187,6 +187,70 @@ impl Parameters {
         Self { delay, ..self }
     }
 
+    /// The settings after `tc qdisc change` with these words. Rate, slots, shape of the jitter, marking and correlations stay
+    /// where the words do not mention them; all others begin afresh.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the words, with its place in them.
+    ///
+    /// ```
+    /// use sojourn_qdisc::{QdiscQuirks, netem::Parameters};
+    /// # fn main() -> Result<(), sojourn_qdisc::TcError> {
+    /// let linux = &QdiscQuirks::LINUX_7_3;
+    /// let netem = Parameters::parse("delay 10ms loss 1% rate 8mbit limit 500", linux)?;
+    /// let changed = netem.changed_by("delay 20ms", linux)?;
+    /// assert_eq!(changed.to_string(), "delay 20000us rate 8000000bit limit 1000");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn changed_by(&self, words: &str, profile: &QdiscQuirks) -> Result<Self, TcError> {
+        let mut words = TcTokens::new(words);
+        let (config, given) = self.changed(&mut words, profile)?;
+        Ok(config.completed(&given, &words)?.after(self, &given))
+    }
+
+    /// With what stays of the settings `before`, because it is not among the options that were `given`.
+    pub(super) fn after(mut self, before: &Self, given: &[ParsedOption]) -> Self {
+        let has = |name| given.iter().any(|g| g.name == name);
+        // Their attributes are handed over only if they are given.
+        if !has("slot") {
+            self.slot = before.slot;
+        }
+        if !has("distribution") {
+            self.distribution = before.distribution;
+        }
+        if !has("rate") {
+            self.rate = before.rate;
+        }
+        self.ecn |= before.ecn;
+        // tc hands correlations over only if there are any.
+        if !self.is_correlated() {
+            self.correlations = before.correlations;
+        }
+        self
+    }
+
+    /// Whether any draw depends on the one before.
+    pub(super) fn is_correlated(&self) -> bool {
+        self.correlations.iter().any(|&rho| rho != 0)
+    }
+
+    /// tc's words after which, by `qdisc change`, a netem of these settings lets every packet pass at once.
+    ///
+    /// ```
+    /// use sojourn_qdisc::{QdiscQuirks, netem::Parameters};
+    /// # fn main() -> Result<(), sojourn_qdisc::TcError> {
+    /// let netem = Parameters::parse("delay 10ms rate 8mbit", &QdiscQuirks::LINUX_7_3)?;
+    /// assert_eq!(netem.opened(), "rate 0 limit 1000000");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn opened(&self) -> String {
+        let of = |is_set: bool, words: &'static str| if is_set { words } else { "" };
+        let (rate, slot) = (of(self.rate.is_some(), "rate 0 "), of(self.slot.is_some(), "slot 0 "));
+        format!("{rate}{slot}limit 1000000")
+    }
+
     /// Whether it does more than delay every packet by [`Parameters::delay`]: packets wait unevenly, or some are lost,
     /// marked, copied or reordered.
     pub fn varies(&self) -> bool {
