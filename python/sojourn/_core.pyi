@@ -233,6 +233,7 @@ def run_shell(
     ecn: bool = False,
     offload: bool | None = None,
     spin: bool = False,
+    internet: bool = False,
     captures: str | None = None,
     snap_len: int = ...,
     door: str | None = None,

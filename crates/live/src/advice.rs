@@ -35,6 +35,10 @@ pub fn help(failure: &Failure) -> String {
 }
 
 fn of(failure: &Failure, read: impl Fn(&str) -> Option<String>, is_container: bool) -> String {
+    if failure.step == "starting pasta" {
+        return "--internet needs pasta (Debian and Fedora: package passt), and a machine that lets it open namespaces"
+            .to_owned();
+    }
     if failure.errno == libc::ENOENT && failure.step.starts_with("starting ") {
         return "install it, or write its whole path".to_owned();
     }

@@ -18,6 +18,7 @@
 
 use crate::kernel_queue::Wanted;
 use crate::netlink::{Links, RouteFeatures, Sockets};
+use crate::outside;
 use crate::protocol::{self, Failure, Host, Order, Pair, Plan, Program, Reply, SocketKind};
 use crate::sys::{self, Fork};
 use rustix::event::{PollFd, PollFlags, poll};
@@ -221,6 +222,11 @@ fn carry_out(
             Ok((Reply::Built { lacking }, sockets))
         }
         Order::Pair(pair) => helper.as_mut().ok_or_else(lacking_plan)?.add(&pair),
+        Order::Outside => {
+            let helper = helper.as_ref().ok_or_else(lacking_plan)?;
+            let socket = helper.outside().map_err(|why| Failure::of("the way out", why))?;
+            Ok((Reply::Outside(socket.is_some()), socket.into_iter().collect()))
+        }
         Order::Queue(number, words) => {
             let helper = helper.as_ref().ok_or_else(lacking_plan)?;
             Ok((Reply::Queue, helper.queue(number, &words)?))
@@ -306,6 +312,15 @@ impl Helper {
         }
         self.pairs.push(spaces);
         Ok((Reply::Built { lacking }, sockets))
+    }
+
+    /// The packet socket of the device to the outside, which is switched on; none if it is not there yet.
+    fn outside(&self) -> io::Result<Option<OwnedFd>> {
+        self.relay.enter()?;
+        let links = Links::open()?;
+        let Ok(index) = links.index(outside::DEVICE) else { return Ok(None) };
+        links.up(index)?;
+        sys::packet_socket(index).map(Some)
     }
 
     /// Makes a queue by the kernel: a pair of interfaces in the relay's namespace, with tc's words on the first.
@@ -474,9 +489,14 @@ fn build(plan: &Plan) -> Result<Built, Failure> {
         lacking.push(format!("programs see the host's /proc: a new mount: {why}"));
     }
     if let Some(text) = &plan.hosts
-        && let Err(why) = names(text)
+        && let Err(why) = show("/etc/hosts", text)
     {
         lacking.push(format!("programs cannot use the names server and client: {why}"));
+    }
+    if plan.outside
+        && let Err(why) = show("/etc/resolv.conf", &format!("nameserver {}\n", outside::RESOLVER))
+    {
+        lacking.push(format!("programs cannot look names up: {why}"));
     }
     let spaces = || -> io::Result<(Space, [Space; 2])> {
         Ok((Space::current()?, [Space::new()?, Space::new()?]))
@@ -517,12 +537,12 @@ fn connect(
     Ok(sockets)
 }
 
-/// Lets programs see this text as `/etc/hosts`. The file is in a file system of its own, which goes with the namespace.
-fn names(text: &str) -> io::Result<()> {
+/// Lets programs see this text as that file. It is in a file system of its own, which goes with the namespace.
+fn show(as_file: &str, text: &str) -> io::Result<()> {
     // `/sys` is any folder that is there: programs get another one.
-    let (place, file) = ("/sys", "/sys/hosts");
+    let (place, file) = ("/sys", "/sys/text");
     mount(c"tmpfs", place, c"tmpfs", MountFlags::NOSUID, None)?;
-    let bound = fs::write(file, text).and_then(|()| Ok(mount_bind(file, "/etc/hosts")?));
+    let bound = fs::write(file, text).and_then(|()| Ok(mount_bind(file, as_file)?));
     rustix::mount::unmount(place, rustix::mount::UnmountFlags::DETACH)?;
     bound
 }
@@ -605,6 +625,10 @@ fn configure(host: Host, plan: &Plan, lacking: &mut Vec<String>) -> io::Result<(
             }
             other => other?,
         }
+    }
+    if plan.outside && host == Host::Client {
+        let links = Links::open()?;
+        links.gateway(links.index(INTERFACE)?, addresses(other)[0], plain, &programs)?;
     }
     if !plan.offload {
         switch_off(host, lacking)?;

@@ -1,6 +1,7 @@
 //! The engine's side of the helper: it starts the process and asks it for namespaces, programs and sockets.
 
 use crate::netlink::Sockets;
+use crate::outside::Outside;
 use crate::protocol::{self, Failure, Host, Order, Pair, Plan, Program, Reply, SocketKind};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -12,7 +13,7 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How to start a process that calls [`crate::helper_main`] with the number that is appended as the last argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,6 +98,28 @@ impl Lab {
                 Ok((back, fds))
             }
             (other, _) => Err(self.unexpected(&other)),
+        }
+    }
+
+    /// Starts the way to the outside: the packet socket of its device.
+    pub(crate) fn outside(&mut self) -> Result<(Outside, OwnedFd), Failure> {
+        let mut outside = Outside::start(self.helper.id())?;
+        let began = Instant::now();
+        loop {
+            match self.ask(&Order::Outside)? {
+                (Reply::Outside(true), mut fds) if fds.len() == 1 => {
+                    return Ok((outside, fds.remove(0)));
+                }
+                (Reply::Outside(false), _) => {}
+                (other, _) => return Err(self.unexpected(&other)),
+            }
+            if let Some(failure) = outside.ended() {
+                return Err(failure);
+            }
+            if began.elapsed() > PATIENCE {
+                return Err(self.unexpected(&"pasta made no device"));
+            }
+            std::thread::sleep(Duration::from_millis(5));
         }
     }
 

@@ -23,6 +23,7 @@ mod lab;
 mod load;
 mod netlink;
 mod observe;
+mod outside;
 mod packet;
 mod programs;
 mod protocol;

@@ -10,7 +10,7 @@
 use rustix::net::netlink::{self, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 const REQUEST: u16 = 1;
@@ -189,6 +189,36 @@ impl Links {
         from: IpAddr,
         features: &RouteFeatures,
     ) -> io::Result<()> {
+        self.lead((to, prefix), features, |m| {
+            m.attribute(4, &interface.to_ne_bytes()).attribute(7, &of(from).1)
+        })
+    }
+
+    /// The route to all other addresses, by a neighbour, from this address of ours.
+    pub(crate) fn gateway(
+        &self,
+        interface: u32,
+        by: IpAddr,
+        from: IpAddr,
+        features: &RouteFeatures,
+    ) -> io::Result<()> {
+        let everywhere = match by {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::UNSPECIFIED),
+        };
+        self.lead((everywhere, 0), features, |m| {
+            let m = m.attribute(4, &interface.to_ne_bytes()).attribute(7, &of(from).1);
+            m.attribute(5, &of(by).1)
+        })
+    }
+
+    /// A route; `with` says by which interface.
+    fn lead(
+        &self,
+        (to, prefix): (IpAddr, u8),
+        features: &RouteFeatures,
+        with: impl FnOnce(Message) -> Message,
+    ) -> io::Result<()> {
         /// Main table, set by the boot, on the link, unicast.
         const ROUTE: [u8; 4] = [254, 3, 253, 1];
         const LOCK: u16 = 1;
@@ -196,9 +226,13 @@ impl Links {
         const CONTROL: u16 = 16;
         let (family, bytes) = of(to);
         let message = Message::new(24, ACK | CREATE | REPLACE).bytes(&[family, prefix, 0, 0]);
-        let message = message.bytes(&ROUTE).word(0).attribute(1, &bytes);
-        let message = message.attribute(4, &interface.to_ne_bytes()).attribute(7, &of(from).1);
-        self.ask(message.nested(8, |m| {
+        // By a gateway a route is of the whole world's scope, not of the link's.
+        let [table, protocol, _, kind] = ROUTE;
+        let scope = if prefix == 0 { 0 } else { ROUTE[2] };
+        let message = message.bytes(&[table, protocol, scope, kind]).word(0);
+        // The route to everywhere has no destination.
+        let message = if prefix == 0 { message } else { message.attribute(1, &bytes) };
+        self.ask(with(message).nested(8, |m| {
             let m = match &features.control {
                 Some(name) => m
                     .attribute(LOCK, &(1_u32 << CONTROL).to_ne_bytes())

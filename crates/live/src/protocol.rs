@@ -65,6 +65,8 @@ pub(crate) struct Plan {
     pub(crate) offload: bool,
     /// What programs see as `/etc/hosts`.
     pub(crate) hosts: Option<String>,
+    /// Whether the client's way to all other addresses leads to the relay ([`Order::Outside`]).
+    pub(crate) outside: bool,
 }
 
 /// A server and a client of their own, in namespaces of their own.
@@ -125,6 +127,8 @@ pub(crate) enum Order {
     Listens(usize, Option<u16>),
     /// A queue of this number by the kernel, in the relay's namespace, and tc's words for it: the answer is [`Reply::Queue`].
     Queue(usize, Vec<String>),
+    /// The tap device to the outside, in the relay's namespace: the answer is [`Reply::Outside`].
+    Outside,
     /// The programs of a pair are to end (SIGTERM), or have to (SIGKILL): the answer is [`Reply::Done`].
     End(usize, bool),
 }
@@ -143,6 +147,8 @@ pub(crate) enum Reply {
     Socket,
     /// The queue is there. Attached: a packet socket from which its packets come back, then those that send into it.
     Queue,
+    /// Whether the tap device is there. If so, its packet socket is attached.
+    Outside(bool),
     /// Something could not be done.
     Failed(Failure),
     /// A program is over, with its exit status, or with the negative number of the signal that ended it.

@@ -52,6 +52,8 @@ pub struct Shell {
     pub offload: Option<bool>,
     /// Whether the relay never sleeps.
     pub spin: bool,
+    /// Whether the server's place is the machine's network, by `pasta`. Servers are then in vain.
+    pub internet: bool,
     /// Where packets go, if they are wanted.
     pub capture: Option<Capture>,
     /// Where the control socket is to be, if one is wanted.
@@ -104,8 +106,15 @@ pub fn shell(shell: &Shell, watch: &dyn Watch, window: &Window) -> Result<Ended,
         ecn: shell.ecn,
         offload,
         hosts: shell.hosts.clone(),
+        outside: shell.internet,
     };
-    let (mut lab, ends) = Lab::open(&shell.helper, plan)?;
+    let (mut lab, mut ends) = Lab::open(&shell.helper, plan)?;
+    // It ends with this call.
+    let outside = if shell.internet { Some(lab.outside()?) } else { None };
+    let _outside = outside.map(|(outside, link)| {
+        ends.links[Host::Server.index()] = link;
+        outside
+    });
     let mut servers = Vec::new();
     for words in &shell.servers {
         let output = shell.server_output.as_ref().map(|file| file.as_fd());

@@ -63,8 +63,9 @@ fn test() {
     if let Some(why) = &refused {
         eprintln!("no namespaces on this machine, so their tests are ignored: {why}");
     }
-    let tests: [Test; 30] = [
+    let tests: [Test; 31] = [
         ("a_download_passes_the_queue", a_download_passes_the_queue),
+        ("a_shell_leads_to_the_machines_network", a_shell_leads_to_the_machines_network),
         ("the_status_is_the_commands", the_status_is_the_commands),
         ("connections_take_the_control_of_the_route", connections_take_the_control_of_the_route),
         ("a_command_that_is_not_there_is_named", a_command_that_is_not_there_is_named),
@@ -151,6 +152,7 @@ fn asked(command: &str, servers: &[&str]) -> Shell {
         ecn: false,
         offload: None,
         spin: false,
+        internet: false,
         capture: None,
         door: None,
     }
@@ -176,6 +178,34 @@ fn of_total(run: &Run, subject: &str, name: &str) -> f64 {
         .find(|&row| subjects.get(row) == subject && names.get(row) == name)
         .unwrap_or_else(|| panic!("no {subject} {name}"));
     table.f64("value")[row]
+}
+
+/// A command takes a megabyte from a server of the machine's, by the machine's own address, through the queue. A port of the
+/// machine's loopback address is out of reach.
+fn a_shell_leads_to_the_machines_network() {
+    let to_anywhere = std::net::UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        socket.connect("192.0.2.77:9")?;
+        socket.local_addr()
+    });
+    let is_there = std::process::Command::new("pasta").arg("--version").output().is_ok();
+    let Some(own) = to_anywhere.ok().filter(|own| is_there && !own.ip().is_loopback()) else {
+        eprintln!("a_shell_leads_to_the_machines_network is left out: no pasta, or no network");
+        return;
+    };
+    let listener = TcpListener::bind((own.ip(), 0)).expect("listens");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let _ = stream.write_all(&vec![7; 1_000_000]);
+        }
+    });
+    let mut asked = asked(&format!("SELF as-receiver {address} 1000000"), &[]);
+    asked.internet = true;
+    let ended = run(&asked).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(ended.status, Some(0), "{:?}", ended.lacking);
+    let entered = of_total(&ended.run, "link.down.qdisc", "entered");
+    assert!(entered > 690.0, "{entered} packets");
 }
 
 fn a_download_passes_the_queue() {

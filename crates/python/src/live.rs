@@ -67,7 +67,7 @@ fn opened(number: i32) -> PyResult<File> {
 /// Runs a command on the client of a path, and servers on its server, the GIL released. `on_status(json)` is called some times
 /// a second on the calling thread; an exception of it ends the shell.
 #[pyfunction]
-#[pyo3(signature = (scenario, command, *, servers, server_output, on_status, hosts=None, control=None, ecn=false, offload=None, spin=false, captures=None, snap_len=SNAP_LEN, door=None))]
+#[pyo3(signature = (scenario, command, *, servers, server_output, on_status, hosts=None, control=None, ecn=false, offload=None, spin=false, internet=false, captures=None, snap_len=SNAP_LEN, door=None))]
 #[allow(clippy::too_many_arguments, reason = "keywords, as Python has them")]
 pub fn run_shell(
     py: Python<'_>,
@@ -81,6 +81,7 @@ pub fn run_shell(
     ecn: bool,
     offload: Option<bool>,
     spin: bool,
+    internet: bool,
     captures: Option<PathBuf>,
     snap_len: u32,
     door: Option<PathBuf>,
@@ -96,6 +97,7 @@ pub fn run_shell(
         ecn,
         offload,
         spin,
+        internet,
         capture: captures.map(|folder| Capture { folder, snap_len }),
         door,
     };

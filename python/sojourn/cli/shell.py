@@ -85,6 +85,13 @@ def shell(
             help="Hosts send super-packets, which the relay splits (default: above 200 Mbit/s).",
         ),
     ] = None,
+    internet: Annotated[
+        bool,
+        typer.Option(
+            "--internet",
+            help="The queue leads to this machine's network, through [b]pasta[/b] (package passt), instead of to a server.",
+        ),
+    ] = False,
     spin: Annotated[bool, typer.Option("--spin", help="Keep a processor busy for more exact departures.")] = False,
     status: Annotated[
         bool | None,
@@ -109,6 +116,8 @@ def shell(
         return
     if pid is not None:
         raise UsageError("--pid goes with set and status", help="sojourn shell --pid 1234 set rate 10mbit")
+    if internet and server:
+        raise UsageError("--internet and --server exclude each other", help="leave one of them out")
     line = Line(rate, rtt, qdisc, up, up_qdisc, longest)
     wants_status = bool(program) if status is None else status
     program = program or [os.environ.get("SHELL", "/bin/sh")]
@@ -118,6 +127,7 @@ def shell(
         "ecn": ecn,
         "offload": offload,
         "spin": spin,
+        "internet": internet,
     }
     raise typer.Exit(run_on(line, program, asked, output, save, pcap=pcap, snap_len=snap_len, shows=wants_status))
 
