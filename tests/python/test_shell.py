@@ -347,3 +347,16 @@ def test_what_was_seen_becomes_flows_and_events() -> None:
     assert text.count("[[event]]") == 2
     assert 'direction = "up"\nstart = "1ms"\nstop = "2s"' in text
     assert 'bytes = "7b"' in text
+
+
+def test_the_internet_takes_the_place_of_the_server(tmp_path: Path) -> None:
+    ran = sojourn("shell", "--internet", "--server", "true", "--", "true", cwd=tmp_path)
+    assert ran.returncode == 2
+    assert "--internet and --server exclude each other" in ran.stderr
+
+
+@pytest.mark.usefixtures("allowed")
+def test_without_pasta_the_error_names_the_package(tmp_path: Path) -> None:
+    ran = sojourn("shell", "--internet", "--", sys.executable, "-c", "", cwd=tmp_path, PATH="/nonexistent")
+    assert ran.returncode == 1
+    assert "package passt" in ran.stderr

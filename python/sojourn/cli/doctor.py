@@ -1,5 +1,6 @@
 """``sojourn doctor``: the abilities of this machine for each engine, and how to get the rest."""
 
+import shutil
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,7 +90,13 @@ def _live(refused: tuple[str, str] | None, lacks: Sequence[str], controls: Seque
     if refused is not None:
         why, advice = refused
         return [f"refused: {why}", f"get it: {advice}"]
-    return [f"this machine's kernel: congestion controls {', '.join(controls)}", *(f"lacks: {text}" for text in lacks)]
+    pasta = shutil.which("pasta")
+    outside = "pasta is there" if pasta else "needs pasta (Debian and Fedora: package passt)"
+    return [
+        f"this machine's kernel: congestion controls {', '.join(controls)}",
+        f"sojourn shell --internet: {outside}",
+        *(f"lacks: {text}" for text in lacks),
+    ]
 
 
 def _kernel(kernel: "Kernel") -> str:
