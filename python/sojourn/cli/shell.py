@@ -89,7 +89,7 @@ def shell(
         bool,
         typer.Option(
             "--internet",
-            help="The queue leads to this machine's network, through [b]pasta[/b] (package passt), instead of to a server.",
+            help="The queue leads to this machine's network, by [b]pasta[/b] (package passt), not to a server.",
         ),
     ] = False,
     spin: Annotated[bool, typer.Option("--spin", help="Keep a processor busy for more exact departures.")] = False,
