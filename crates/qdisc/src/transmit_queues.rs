@@ -4,7 +4,7 @@
 
 /// The disciplines, with what to write instead.
 const ALL: &[(&str, &str)] = &[
-    ("cake_mq", "write cake: it is what cake_mq puts on each transmit queue"),
+    ("cake_mq", "write cake: cake_mq puts one on each transmit queue"),
     ("mq", "write the discipline of the one transmit queue by itself"),
     ("mqprio", "write a discipline for one transmit queue"),
     ("multiq", "write a discipline for one transmit queue"),

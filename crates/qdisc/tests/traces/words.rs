@@ -33,7 +33,7 @@ const WRONG: &[(&str, &str, &str)] = &[
         "cake_mq besteffort",
         "cake_mq",
         "cake_mq is for a device with several transmit queues, and a bottleneck has one transmit queue; \
-         write cake: it is what cake_mq puts on each transmit queue",
+         write cake: cake_mq puts one on each transmit queue",
     ),
     ("dualpi9", "dualpi9", "unknown queue discipline \"dualpi9\"; did you mean \"dualpi2\"?"),
     ("codel taget 5ms", "taget", "codel has no option \"taget\"; did you mean \"target\"?"),
