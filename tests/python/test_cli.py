@@ -258,6 +258,14 @@ def test_what_the_engine_lacks_is_refused_by_name_before_anything_runs(tmp_path:
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.parametrize("engine", ["sim", "linux"])
+def test_a_discipline_of_several_transmit_queues_is_refused_by_each_engine(tmp_path: Path, engine: str) -> None:
+    ran = sojourn("try", "--engine", engine, "--qdisc", "cake_mq besteffort", "cubic", cwd=tmp_path)
+    assert ran.returncode == 2, ran.stderr
+    assert "cake_mq is for a device with several transmit queues, and a bottleneck has one" in ran.stderr
+    assert "help: write cake" in ran.stderr
+
+
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe")
     ran = sojourn("run", "binary.toml", "-o", "x", cwd=tmp_path)

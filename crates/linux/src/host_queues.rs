@@ -44,12 +44,12 @@ pub(crate) fn words(
     scenario: &Scenario,
     direction: Direction,
     device: &str,
-    other: Option<String>,
+    other: Option<&str>,
 ) -> Vec<String> {
     let different = different(scenario, direction);
     let root = |words: &str| format!("qdisc add dev {device} root {words}");
     let Some(first) = different.first() else {
-        return other.iter().map(|words| root(words)).collect();
+        return other.into_iter().map(root).collect();
     };
     if scenario.flows.iter().all(|flow| own(flow, direction) == Some(first)) {
         return vec![root(first)];
@@ -57,7 +57,7 @@ pub(crate) fn words(
     let bands = different.len() + 1;
     let last = vec![different.len().to_string(); BANDS].join(" ");
     let mut all = vec![root(&format!("handle {HANDLE} prio bands {bands} priomap {last}"))];
-    let leaves = different.iter().copied().chain(other.as_deref());
+    let leaves = different.iter().copied().chain(other);
     all.extend((1..).zip(leaves).map(|(band, words): (usize, &str)| {
         format!("qdisc add dev {device} parent {HANDLE}{band} {words}")
     }));
@@ -94,7 +94,7 @@ mod tests {
     }
 
     fn words_of(flows: &str) -> Vec<String> {
-        words(&scenario(flows), Direction::Down, "c", Some("netem delay 3us".to_owned()))
+        words(&scenario(flows), Direction::Down, "c", Some("netem delay 3us"))
     }
 
     #[test]

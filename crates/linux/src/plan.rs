@@ -379,7 +379,7 @@ impl Builder<'_> {
         {
             // The frames of cards leave late on their way.
             let late = (self.wires == Wires::Pairs).then(host_jitter);
-            for words in host_queues::words(self.scenario, direction, device, late) {
+            for words in host_queues::words(self.scenario, direction, device, late.as_deref()) {
                 self.tc(ns, &words);
             }
         }

@@ -10,6 +10,7 @@ use sojourn_model::{
     Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Kind, OnOff, Place,
     Program, Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, Unsupported, When,
 };
+use sojourn_qdisc::needs_transmit_queues;
 use sojourn_units::Dscp;
 use std::borrow::Cow;
 use std::path::Path;
@@ -65,6 +66,11 @@ pub(crate) fn refuse(here: &Here<'_>, scenario: &Scenario) -> Vec<Unsupported> {
         let place = Place::Element(path);
         unlike(&mut refusals, &queue.shaper, &place);
         pacing(&mut refusals, &queue.qdisc, &place);
+    }
+    for (name, place) in disciplines(scenario) {
+        if let Some((why, help)) = needs_transmit_queues(&name) {
+            refusals.add(Feature::Qdisc(name), &place, &why, help);
+        }
     }
     for hop in &scenario.hops {
         if hop.stack != scenario.stack {
@@ -235,6 +241,9 @@ fn explained(here: &Here<'_>, missing: Unsupported) -> Unsupported {
             return of_another(here, &missing, |kernel| &kernel.ccs, name);
         }
         Feature::Qdisc(ref name) => {
+            if let Some((why, help)) = needs_transmit_queues(name) {
+                return Unsupported { why, help: help.to_owned(), ..missing };
+            }
             return of_another(here, &missing, |kernel| &kernel.qdiscs, name);
         }
         Feature::ControlOptions => (
@@ -507,7 +516,8 @@ fn unknown_time(refusals: &mut Refusals, scenario: &Scenario, when: &When, place
 
 /// What this machine lacks.
 fn commands(refusals: &mut Refusals, engine: &str, cache: &Path, scenario: &Scenario) {
-    let named = disciplines(scenario);
+    let mut named = disciplines(scenario);
+    named.retain(|(name, _)| needs_transmit_queues(name).is_none());
     let names: Vec<String> = named.iter().map(|(name, _)| name.clone()).collect();
     let lacking = match tools::Programs::knowing(cache, &names) {
         Ok((_, lacking)) => lacking,

@@ -4,7 +4,7 @@
 //! next filter sees the packet as it is now. Headers have fixed places here: IPv4 without options or IPv6 without
 //! extension headers, TCP behind it.
 //!
-//! Version 6 has its traffic class across the first two bytes, of which it is the middle, and no checksum of its own.
+//! Version 6 has its traffic class in the middle of the first two bytes, and no checksum of its own.
 
 use crate::ports::{RECEIVER_PORT, SENDER_PORT};
 use crate::programs;
@@ -65,7 +65,7 @@ fn lengths(rule: Rule, ip: Ip) -> Vec<String> {
     blocks
 }
 
-/// What finds packets of which these bits of the TOS byte, or of the traffic class, are so.
+/// What finds packets with a value in these bits of the TOS byte, or of the traffic class.
 fn class(ip: Ip, value: u8, bits: u8) -> String {
     match ip {
         Ip::V4 => format!("match ip tos {value:#04x} {bits:#04x}"),

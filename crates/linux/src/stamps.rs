@@ -568,8 +568,8 @@ impl FlowTrace {
             return;
         }
         self.now.ece += u64::from(stamp.flags & ECE != 0 && stamp.flags & SYN == 0);
-        if let Some(sent) = connection.acknowledged(stamp) {
-            self.now.rtt = sent.map(|sent| stamp.at.saturating_sub(sent));
+        if let Some(segment) = connection.acknowledged(stamp) {
+            self.now.rtt = segment.sent.map(|sent| stamp.at.saturating_sub(sent));
             self.delays.extend(self.now.rtt.map(|rtt| (stamp.at, rtt)));
         }
     }
@@ -599,16 +599,15 @@ impl Connection {
         self.segments.push_back(Segment { end, sent, again: false });
     }
 
-    /// Takes what an acknowledgement covers; returns when the oldest of it was sent, if that was once; `None` inside if nobody
-    /// knows.
-    fn acknowledged(&mut self, stamp: &Stamp) -> Option<Option<u64>> {
+    /// Takes what an acknowledgement covers; returns the oldest of it that was sent once.
+    fn acknowledged(&mut self, stamp: &Stamp) -> Option<Segment> {
         let mut first = None;
         while let Some(&s) = self.segments.front() {
             if before(stamp.ack, s.end) {
                 break;
             }
             if !s.again && first.is_none() {
-                first = Some(s.sent);
+                first = Some(s);
             }
             self.segments.pop_front();
         }

@@ -314,6 +314,26 @@ fn what_the_agent_cannot_send_is_refused() {
     assert_eq!(linux.identity(&scenario(&text)), "");
 }
 
+/// Whether or not the kernel has it.
+#[test]
+fn a_discipline_of_several_transmit_queues_is_refused_with_the_way_to_have_one() {
+    let mut has = kernel("7.3.4");
+    has.qdiscs.push("cake_mq".to_owned());
+    let queue = EXPERIMENT.replace("qdisc = \"fq_codel", "qdisc = \"cake_mq");
+    let host =
+        format!("{EXPERIMENT}\n[[flow]]\nname = \"own\"\ncc = \"cubic\"\nhost_qdisc = \"mq\"\n");
+    for kernels in [vec![has], vec![kernel("7.3.4")], vec![]] {
+        let linux = Linux::with_kernels(kernels);
+        for (text, name, help) in [(&queue, "cake_mq", "write cake:"), (&host, "mq", "by itself")] {
+            let refusals = linux.refuse(&scenario(text));
+            let own = refusals.iter().filter(|r| r.what.to_string().ends_with(&format!(" {name}")));
+            let own: Vec<String> = own.map(ToString::to_string).collect();
+            let says = |r: &String| r.contains("has one transmit queue") && r.contains(help);
+            assert!(!own.is_empty() && own.iter().all(says), "{own:?}");
+        }
+    }
+}
+
 /// Flows have a queue of their own each, and pings none; `prio` has room for fifteen, and for the others.
 #[test]
 fn more_host_qdiscs_than_prio_has_bands_for_are_refused() {

@@ -9,6 +9,7 @@ use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_linux::{Kernel, Linux, NAME};
 use sojourn_model::{DeliveryTrace, Plugin, WordError, nearest};
+use sojourn_qdisc::needs_transmit_queues;
 
 /// Words, and those of the kernels in the cache besides.
 pub struct WithKernels {
@@ -85,7 +86,9 @@ impl WithKernels {
     /// The same of a discipline's words: those of one that only a kernel knows are tc's to judge.
     fn discipline(&self, words: &str, error: WordError) -> Result<(), WordError> {
         let name = words.split_whitespace().next().unwrap_or("");
-        if name.is_empty() || self.words.has_qdisc(&name.to_ascii_lowercase()) {
+        let is_known = name.is_empty() || self.words.has_qdisc(&name.to_ascii_lowercase());
+        // A kernel that has it refuses it, too.
+        if is_known || needs_transmit_queues(name).is_some() {
             return Err(error);
         }
         self.known(name, "queue discipline", |kernel| &kernel.qdiscs, error)

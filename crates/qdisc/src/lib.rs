@@ -82,6 +82,7 @@ pub mod table;
 mod tally;
 pub mod tbf;
 pub mod telemetry;
+mod transmit_queues;
 pub mod words;
 pub mod xstats;
 
@@ -106,5 +107,6 @@ pub use settings::{ParsedOption, Setting, Settings, defaults, options, read_chan
 pub use table::{Class, Discipline};
 pub use tally::{PacketQueue, QdiscCounters, mark};
 pub use telemetry::{Context, Telemetry};
+pub use transmit_queues::needs_transmit_queues;
 pub use words::{TcError, TcTokens};
 pub use xstats::Xstats;

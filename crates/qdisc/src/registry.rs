@@ -12,6 +12,7 @@
 use crate::configured::{BuildContext, Children, TcConfigurable};
 use crate::dynamic::{DynQdisc, OwnedPacket};
 use crate::settings;
+use crate::transmit_queues::needs_transmit_queues;
 use crate::words::{TcError, TcTokens, nearest};
 use crate::{AnyQdisc, Discipline, Packet, QdiscQuirks, any};
 use core::fmt;
@@ -251,6 +252,9 @@ impl<P: Packet> Registry<P> {
         }
         if let Ok(place) = self.place(name.text) {
             return self.builds[place](words, &mut BuildContext::new(self, quirks, random));
+        }
+        if let Some((why, help)) = needs_transmit_queues(name.text) {
+            return Err(words.error(name.at, why, Some(help.to_owned())));
         }
         let help = match nearest(name.text, self.infos.iter().map(|d| d.name)) {
             Some(name) => format!("did you mean \"{name}\"?"),

@@ -29,6 +29,12 @@ const WRONG: &[(&str, &str, &str)] = &[
         "unknown queue discipline \"fq-codel\"; did you mean \"fq_codel\"?",
     ),
     ("PIE", "PIE", "unknown queue discipline \"PIE\"; there are {ALL}"),
+    (
+        "cake_mq besteffort",
+        "cake_mq",
+        "cake_mq is for a device with several transmit queues, and a bottleneck has one transmit queue; \
+         write cake: cake_mq puts one on each transmit queue",
+    ),
     ("dualpi9", "dualpi9", "unknown queue discipline \"dualpi9\"; did you mean \"dualpi2\"?"),
     ("codel taget 5ms", "taget", "codel has no option \"taget\"; did you mean \"target\"?"),
     ("codel inter 5ms", "inter", "codel has no option \"inter\"; did you mean \"interval\"?"),
