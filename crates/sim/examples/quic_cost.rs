@@ -26,7 +26,7 @@ fn traffics(stack: &Stack, control: &str) -> Vec<(&'static str, Traffic)> {
     vec![("null", quic(QuicCrypto::Null)), ("tls", quic(QuicCrypto::Tls))]
 }
 
-/// Runs a flow, alone or beside a CUBIC of TCP: CPU seconds, and packets that left the bottleneck.
+/// Runs a flow, alone or against a CUBIC of TCP: CPU seconds, and packets that left the bottleneck.
 fn cost(traffic: &Traffic, beside: bool) -> (f64, f64) {
     let ccs = if beside { vec!["cubic".to_owned()] } else { Vec::new() };
     let d = Dumbbell { ccs, ping: false, ..Dumbbell::default() };

@@ -217,8 +217,8 @@ impl Sim {
     }
 }
 
-/// What there is not of a flow by an implementation: a scenario that was read back from a file has passed no check of
-/// words.
+/// A setting or word of a flow by an implementation that this does not have: a scenario that was read back from a file has
+/// passed no check of words.
 fn refuse_implementation(flow: &Flow) -> Option<Unsupported> {
     let (protocol, name, cc) = match &flow.traffic {
         Traffic::Quic(quic) => ("quic", &quic.stack, &quic.cc),

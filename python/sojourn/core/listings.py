@@ -31,7 +31,7 @@ def ccs(plugins: Sequence[str] = (), classes: Sequence[str] = ()) -> list[Entry]
 
 
 def implementations() -> list[Entry]:
-    """Return every congestion control of every implementation by other authors, as ``STACK/CONTROL``, with the version."""
+    """Return every congestion control of implementations by other authors, as ``STACK/CONTROL``, with the version."""
     return [
         {
             "name": f"{stack['name']}/{control['name']}",

@@ -154,7 +154,7 @@ class Flow(Mapping[str, Any]):
 
     @property
     def sender(self) -> str:
-        """What it sends by: its congestion control (an implementation's behind its stack), or the kind of its traffic."""
+        """What it sends by: its congestion control (behind its implementation, if any), or the kind of its traffic."""
         traffic = self.stored["traffic"]
         if traffic["kind"] in {"quic", "tcp_stack"}:
             return f"{traffic['stack']}/{traffic['cc']}"

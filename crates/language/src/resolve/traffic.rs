@@ -161,7 +161,7 @@ impl Resolver<'_> {
             Some("accecn") => EcnMode::AccEcn,
             _ => EcnMode::Default,
         };
-        // What an implementation without ECN does by default is what `off` asks for.
+        // An implementation without ECN does by default the same as with `off`.
         if !matches!(ecn, EcnMode::Default | EcnMode::Off) {
             self.lacks(t, &stack, "ecn", "ecn = \"off\", or leave it out");
         }

@@ -1,10 +1,10 @@
-//! Both ends of a connection by smoltcp, whose hosts have one interface with one socket each.
+//! Both ends of a connection by smoltcp. Each host has one interface, with one socket.
 //!
 //! The client connects, the sender's application writes as much as its socket takes, the receiver's reads at once. smoltcp
 //! has a clock of microseconds: the caller's time is rounded down to it, and a timer is never early.
 //!
-//! Of what smoltcp measures its interface tells nothing. What [`Connection::measured`] has comes from the packets that
-//! pass the sender ([`Passing`]); a congestion window is not among them.
+//! smoltcp shows an application nothing that it measures. The numbers of [`Connection::measured`] come from the packets
+//! that pass the sender ([`Passing`]); none of them says what the congestion window is.
 
 mod device;
 mod passing;
@@ -236,8 +236,8 @@ impl Ends {
         side.timer = side.steps.map_or(due, |steps| steps.wake(now, due));
         let is_gone = self.application.is_open && side.socket().state() == State::Closed;
         if is_gone && !self.application.is_finished && !self.stops {
-            let whose = if end == End::Sender { "sender" } else { "receiver" };
-            let failure = format!("connection lost at the {whose}: the peer reset it");
+            let side = if end == End::Sender { "sender" } else { "receiver" };
+            let failure = format!("connection lost at the {side}: the peer reset it");
             self.application.failure.get_or_insert(failure);
         }
     }

@@ -1,5 +1,5 @@
-//! What the packets that pass a sender say of its connection, as they would of any TCP: what it sent again, what is
-//! unacknowledged, RTT samples of segments that were sent once (Karn's rule, RFC 6298 §3).
+//! Measurements of a connection from the packets that pass its sender, as of any TCP: segments that were sent again, bytes
+//! that are unacknowledged, RTT samples of segments that were sent once (Karn's rule, RFC 6298 §3).
 
 use smoltcp::wire::{Ipv4Packet, Ipv6Packet, TcpPacket};
 use sojourn_units::{Span, Time};

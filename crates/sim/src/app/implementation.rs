@@ -81,7 +81,7 @@ fn has_data(packet: &[u8]) -> bool {
 }
 
 impl Implementation {
-    /// Lets the connection act; what it sends leaves.
+    /// Lets the connection act; its packets leave.
     fn act(
         &mut self,
         tx: &mut HostTx<'_>,

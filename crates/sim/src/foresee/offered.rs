@@ -10,7 +10,7 @@ use sojourn_units::{Rate, parse_rate};
 
 /// Payload of a full segment of TCP with timestamps, bytes.
 const SEGMENT: f64 = 1448.0;
-/// Payload of a full segment of TCP without, bytes: an implementation's has none.
+/// Payload of a full segment without timestamps, bytes.
 const STACK_SEGMENT: f64 = 1460.0;
 /// Ethernet, IPv4 and UDP or ICMP in front of a datagram's payload, bytes.
 const HEADERS: f64 = 42.0;
