@@ -286,7 +286,7 @@ fuzz-check: tools
 .PHONY: tools
 tools:
 	@command -v cargo >/dev/null || { \
-	  echo "Rust is missing. Get it from https://rustup.rs (1.88 or newer), or from your distribution."; exit 1; }
+	  echo "Rust is missing. Get it from https://rustup.rs (1.91 or newer), or from your distribution."; exit 1; }
 	@command -v $(PYTHON) >/dev/null || { \
 	  echo "Python is missing. Install python3 (3.11 or newer) with its venv module, or say PYTHON=/path/to/python."; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

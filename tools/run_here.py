@@ -60,8 +60,8 @@ def of_suite(what: str | Path) -> dict[str, _core.Scenario]:
 
 
 def fits(scenario: _core.Scenario) -> bool:
-    """Return whether a page runs this: it has no QUIC (crates/web), and refuses more packets than a minute's work."""
-    if '"kind": "quic"' in scenario.json or '"kind":"quic"' in scenario.json:
+    """Return whether a page runs this: it has no QUIC or TCP stacks, and refuses more packets than a minute's work."""
+    if any(f'"kind":{space}"{kind}"' in scenario.json for kind in ("quic", "tcp_stack") for space in ("", " ")):
         return False
     (foreseen,) = _core.foresee([scenario])
     return foreseen is None or foreseen.packets < MOST_PACKETS

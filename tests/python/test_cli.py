@@ -153,6 +153,10 @@ def test_lists_are_readable_and_as_json(kind: str) -> None:
         (("ccs", "cubic"), ("RFC 9438", "w_max")),
         (("ccs", "noq/bbr3"), ("noq-proto 1.4.0", 'quic = { stack = "noq", cc = "bbr3" }')),
         (("ccs", "quinn/bbr"), ("quinn-proto", "without max_pacing_rate: its pacer has no limit")),
+        (
+            ("ccs", "smoltcp/reno"),
+            ("smoltcp 0.14.0", 'tcp = { stack = "smoltcp", cc = "reno" }', "without ecn: it sends"),
+        ),
         (("elements", "periodic_loss"), ("every PACKETS", "must be given", "CCR 27(3), 1997")),
         (("apps", "tcp_rr"), ("response BYTES", "1b", "netperf 2.7, TCP_RR")),
         (("stacks", "linux-5.4"), ("hystart", "initial_window")),

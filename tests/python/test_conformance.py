@@ -197,7 +197,7 @@ def test_an_event_that_never_came_skips(run: Run) -> None:
 
 
 def test_every_case_asks_for_what_there_is() -> None:
-    told = {one["name"] for entry in [*listings.ccs(), *listings.quic()] for one in entry["gauges"]}
+    told = {one["name"] for entry in [*listings.ccs(), *listings.implementations()] for one in entry["gauges"]}
     told |= {"goodput", "delivery_rate", "recovery", "rtt", "srtt", "rttvar", "pacing_rate", "cwnd", "ssthresh"}
     told |= {"inflight", "retransmits", "lost", "delivered", "ce", "ece"} | COMPUTED
     told |= {"hystart_phase"}  # of slow_start = "hystart++", whatever the control

@@ -16,7 +16,8 @@ const KINDS = {
 };
 const ECN = ["default", "off", "rfc3168", "accecn", "sce"];
 
-const kindOf = (flow) => Object.keys(KINDS).find((kind) => kind in flow) ?? (["quic", "program", "app", "ping", "irtt", "on_off"].find((k) => k in flow) ?? "tcp");
+// A table `tcp` is an implementation, which is none of these kinds.
+const kindOf = (flow) => ("tcp" in flow ? "tcp_stack" : Object.keys(KINDS).find((kind) => kind in flow)) ?? (["quic", "program", "app", "ping", "irtt", "on_off"].find((k) => k in flow) ?? "tcp");
 
 /** What must be built anew when it changes; all else is put into the fields that are there. */
 const shape = (doc) =>

@@ -471,7 +471,7 @@ pub(crate) static TUNNEL: Section = Section {
 
 pub(crate) static FLOW: Section = Section {
     name: "[[flow]]",
-    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`, `quic`, `program`, or an `app`.",
+    doc: "A flow: one TCP connection unless it has one of the tables `udp`, `ping`, `irtt`, `voip`, `video`, `short_flows`, `streaming`, `on_off`, `quic`, `tcp`, `program`, or an `app`.",
     keys: &[
         required("name", Ty::Name, "Its name."),
         default(
@@ -613,6 +613,11 @@ pub(crate) static FLOW: Section = Section {
         ),
         key("quic", Ty::Table(&QUIC), "One QUIC connection between two real implementations."),
         key(
+            traffic_key(TrafficKind::TcpStack),
+            Ty::Table(&TCP_STACK),
+            "One TCP connection between two real implementations.",
+        ),
+        key(
             "program",
             Ty::Table(&PROGRAM),
             "Programs of the machine, on the Linux and the live engine.",
@@ -658,9 +663,19 @@ pub(crate) const TRAFFIC_KEYS: &[TrafficKind] = &[
     TrafficKind::Streaming,
     TrafficKind::OnOff,
     TrafficKind::Quic,
+    TrafficKind::TcpStack,
     TrafficKind::Program,
     TrafficKind::App,
 ];
+
+/// The key of [`FLOW`] that says a flow is of this kind: the kind's name, but for a TCP implementation, since a flow
+/// without any such key is `tcp`.
+pub(crate) const fn traffic_key(kind: TrafficKind) -> &'static str {
+    match kind {
+        TrafficKind::TcpStack => "tcp",
+        kind => kind.name(),
+    }
+}
 
 pub(crate) static UDP: Section = Section {
     name: "udp of [[flow]]",
@@ -900,6 +915,48 @@ pub(crate) static QUIC: Section = Section {
             "timer_granularity",
             span(limits::TIMER_GRANULARITY),
             "The resolution of both programs' timers: a timer fires at the next whole step. Default: exact; tokio's is 1 ms.",
+        ),
+    ],
+};
+
+pub(crate) static TCP_STACK: Section = Section {
+    name: "tcp of [[flow]]",
+    doc: "One TCP connection: both ends are an implementation that people use. The client connects; the end that sends the data \
+          writes as much as its buffer takes, and the other reads at once.",
+    keys: &[
+        required(
+            "stack",
+            Ty::Text,
+            "The implementation: `smoltcp`; `sojourn ccs` lists its controls.",
+        ),
+        key("cc", Ty::Text, "Its congestion control (default: the implementation's)."),
+        default(
+            "ecn",
+            Ty::Choice(&["default", "off", "rfc3168", "accecn"]),
+            "default",
+            "The ECN negotiation; only where the implementation has one. By `default` it does what it does, which may be none.",
+        ),
+        key("bytes", Ty::Size(1, MOST_BYTES), "How much to send (default: without end)."),
+        key(
+            "initial_window",
+            Ty::Count(1, 10_000),
+            "Initial window in packets; only where the implementation has a setting (default: the implementation's).",
+        ),
+        key(
+            "ack_delay",
+            span(limits::ACK_DELAY),
+            "For how long the receiver may hold an acknowledgement back; `0s` for not at all (default: the implementation's).",
+        ),
+        default(
+            "receive_window",
+            Ty::Size(limits::STACK_WINDOW.least, limits::STACK_WINDOW.most),
+            "1.25mb",
+            "The receiver's buffer, and its largest window. The sender's buffer is twice as large.",
+        ),
+        key(
+            "timer_granularity",
+            span(limits::TIMER_GRANULARITY),
+            "The resolution of both programs' timers: a timer fires at the next whole step. Default: exact.",
         ),
     ],
 };

@@ -2,7 +2,7 @@
 //! this trait, so that a message can still point at the wrong word inside the string of the file.
 
 use core::ops::Range;
-use sojourn_model::{DeliveryTrace, Plugin, WordError};
+use sojourn_model::{DeliveryTrace, Plugin, TrafficKind, WordError};
 
 /// What an option of a discipline takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,23 +49,24 @@ pub trait Vocabulary {
     /// A stack.
     fn stack(&self, name: &str) -> Result<(), WordError>;
 
-    /// A QUIC implementation.
-    fn quic_stack(&self, _name: &str) -> Result<(), WordError> {
+    /// An implementation by other authors, of QUIC ([`TrafficKind::Quic`]) or of TCP ([`TrafficKind::TcpStack`]). No two
+    /// have one name.
+    fn implementation(&self, _kind: TrafficKind, _name: &str) -> Result<(), WordError> {
         Ok(())
     }
 
-    /// A congestion control of a QUIC implementation.
-    fn quic_cc(&self, _name: &str, _stack: &str) -> Result<(), WordError> {
+    /// A congestion control of an implementation.
+    fn implementation_cc(&self, _name: &str, _stack: &str) -> Result<(), WordError> {
         Ok(())
     }
 
-    /// The congestion control that a QUIC implementation has by default.
-    fn quic_default(&self, _stack: &str) -> &'static str {
+    /// The congestion control that an implementation has by default.
+    fn implementation_default(&self, _stack: &str) -> &'static str {
         "cubic"
     }
 
-    /// Why a QUIC implementation does not have this setting, if it does not.
-    fn quic_lacks(&self, _stack: &str, _setting: &str) -> Option<&'static str> {
+    /// Why an implementation does not have this setting, if it does not.
+    fn implementation_lacks(&self, _stack: &str, _setting: &str) -> Option<&'static str> {
         None
     }
 

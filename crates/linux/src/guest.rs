@@ -342,7 +342,7 @@ impl<W: World, F: FnMut() -> bool> World for Watched<'_, W, F> {
 }
 
 /// How long a guest without programs may be silent.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Carries out a plan; `text` is its text, and the files that it names belong to it.
 pub fn run(

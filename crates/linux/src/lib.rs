@@ -165,7 +165,7 @@ const fn sends(kind: TrafficKind) -> bool {
         | TrafficKind::ShortFlows
         | TrafficKind::Streaming
         | TrafficKind::Program => true,
-        TrafficKind::Quic | TrafficKind::App => false,
+        TrafficKind::Quic | TrafficKind::TcpStack | TrafficKind::App => false,
     }
 }
 

@@ -95,6 +95,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             ecn: false,
             offload: None,
             spin: false,
+            internet: false,
             capture: None,
             door: None,
         };

@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How to start a process that calls [`crate::helper_main`] with the number that is appended as the last argument.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -24,6 +24,8 @@ pub struct HelperCommand {
     pub arguments: Vec<OsString>,
 }
 
+/// How often the device to the outside is looked for.
+const LOOK: Duration = Duration::from_millis(5);
 /// How long the helper may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -104,8 +106,7 @@ impl Lab {
     /// Starts the way to the outside: the packet socket of its device.
     pub(crate) fn outside(&mut self) -> Result<(Outside, OwnedFd), Failure> {
         let mut outside = Outside::start(self.helper.id())?;
-        let began = Instant::now();
-        loop {
+        for _ in 0..PATIENCE.as_millis() / LOOK.as_millis() {
             match self.ask(&Order::Outside)? {
                 (Reply::Outside(true), mut fds) if fds.len() == 1 => {
                     return Ok((outside, fds.remove(0)));
@@ -116,11 +117,9 @@ impl Lab {
             if let Some(failure) = outside.ended() {
                 return Err(failure);
             }
-            if began.elapsed() > PATIENCE {
-                return Err(self.unexpected(&"pasta made no device"));
-            }
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::sleep(LOOK);
         }
+        Err(self.unexpected(&"pasta made no device"))
     }
 
     fn ends(&mut self, lacking: Vec<String>, fds: Vec<OwnedFd>) -> Result<Ends, Failure> {

@@ -75,9 +75,9 @@ impl Outside {
 
 /// The last thing that it said besides its trouble with the machine's log; its status if it said nothing.
 fn why(text: &str, status: &str) -> String {
-    let said = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let last = said.filter(|line| !line.contains("to syslog")).last();
-    last.unwrap_or(status).to_owned()
+    let said = text.lines().map(str::trim).rev();
+    let mut said = said.filter(|line| !line.is_empty() && !line.contains("to syslog"));
+    said.next().unwrap_or(status).to_owned()
 }
 
 impl Drop for Outside {

@@ -127,6 +127,8 @@ pub enum Traffic {
     OnOff(OnOff),
     /// One QUIC connection between two real stacks.
     Quic(Quic),
+    /// One TCP connection between two real stacks.
+    TcpStack(TcpStack),
     /// Programs of the machine.
     Program(Program),
     /// Whatever of an engine's applications these words name.
@@ -147,6 +149,7 @@ impl Traffic {
             Self::Streaming(_) => TrafficKind::Streaming,
             Self::OnOff(_) => TrafficKind::OnOff,
             Self::Quic(_) => TrafficKind::Quic,
+            Self::TcpStack(_) => TrafficKind::TcpStack,
             Self::Program(_) => TrafficKind::Program,
             Self::App(_) => TrafficKind::App,
         }
@@ -559,4 +562,48 @@ pub enum QuicCrypto {
     Null,
     /// TLS 1.3.
     Tls,
+}
+
+/// One TCP connection: both of its ends are an implementation that people use, and not a model of one.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct TcpStack {
+    /// The implementation, by its name: `smoltcp`.
+    pub stack: String,
+    /// The congestion control, by the implementation's name.
+    pub cc: String,
+    /// What is negotiated about ECN.
+    pub ecn: EcnMode,
+    /// The number of bytes to send (default: without end).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// The initial window in packets (default: the implementation's).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial_window: Option<u32>,
+    /// For how long the receiver may hold an acknowledgement back; zero for not at all (default: the implementation's).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ack_delay: Option<Span>,
+    /// The receiver's buffer in bytes, which is the largest window that it offers.
+    pub receive_window: u64,
+    /// The step of the timers of the programs at both ends, as that of [`Quic::timer_granularity`] (default: exact).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_granularity: Option<Span>,
+}
+
+impl TcpStack {
+    /// Bytes of a receiver's buffer, of an application that has not chosen: enough for 100 Mbit/s at 100 ms.
+    pub const RECEIVE_WINDOW: u64 = 1_250_000;
+
+    /// A connection of this implementation and congestion control that has no other setting of its own.
+    pub fn plain(stack: impl Into<String>, cc: impl Into<String>) -> Self {
+        Self {
+            stack: stack.into(),
+            cc: cc.into(),
+            ecn: EcnMode::Default,
+            bytes: None,
+            initial_window: None,
+            ack_delay: None,
+            receive_window: Self::RECEIVE_WINDOW,
+            timer_granularity: None,
+        }
+    }
 }

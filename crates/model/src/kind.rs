@@ -129,6 +129,8 @@ kinds! {
         OnOff "on_off",
         /// One QUIC connection.
         Quic "quic",
+        /// One TCP connection of an implementation by other authors.
+        TcpStack "tcp_stack",
         /// Programs of the machine.
         Program "program",
         /// What words name among the applications that an engine knows.

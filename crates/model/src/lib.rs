@@ -36,7 +36,7 @@ pub use element::{
 pub use event::{Action, Edge, Event, Gauge, Order, Reference, When};
 pub use flow::{
     App, Direction, EcnMode, Flow, Ip, Irtt, OnOff, Ping, Pulse, Quic, QuicCrypto, ReceiveWindow,
-    RttScaling, ShortFlows, SlowStart, Start, Streaming, Tcp, Traffic, Udp, Voip,
+    RttScaling, ShortFlows, SlowStart, Start, Streaming, Tcp, TcpStack, Traffic, Udp, Voip,
 };
 pub use kind::{By, ElementKind, RuleKind, TrafficKind, TunnelProtocol};
 pub use measure::{Check, Outside, Phase, Window, WindowBounds};

@@ -60,6 +60,11 @@ pub const PAYLOAD: Counts = Counts { least: 1, most: 65_507 };
 pub const QUIC_STREAMS: Counts = Counts { least: 1, most: 100 };
 /// How many datagrams a QUIC stack hands over at once: the most that Linux takes (`UDP_MAX_SEGMENTS`).
 pub const QUIC_BURST: Counts = Counts { least: 1, most: 64 };
+/// The receiver's buffer of a TCP implementation in bytes: from a full segment to the largest window that TCP can say
+/// (RFC 7323 §2.3).
+pub const STACK_WINDOW: Counts = Counts { least: 1460, most: 1 << 30 };
+/// For how long a TCP implementation may hold an acknowledgement back.
+pub const ACK_DELAY: Times = Times::from("0s", "1s");
 /// The step of a program's timers.
 pub const TIMER_GRANULARITY: Times = Times::from("1us", "1s");
 /// The IP packet of an echo request in bytes.

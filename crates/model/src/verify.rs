@@ -435,6 +435,11 @@ fn shaped_to_nothing(shaper: &Shaper) -> bool {
 /// That a source's numbers are in the ranges that the language gives them.
 fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
     let what = |key: &'static str| move || format!("{key} of flow {}", flow.name);
+    let granularity = |step: Option<Span>| {
+        step.map_or(Ok(()), |step| {
+            time_in(what("timer_granularity"), step, limits::TIMER_GRANULARITY)
+        })
+    };
     if let Some(tcp) = of.tcp()
         && [tcp.max_pacing_rate, tcp.app_rate].into_iter().flatten().any(too_slow)
     {
@@ -505,10 +510,14 @@ fn traffic(flow: &Flow, of: &Traffic) -> Result<(), Inconsistent> {
             }
             count_in(what("streams"), quic.streams, limits::QUIC_STREAMS)?;
             count_in(what("burst"), quic.burst, limits::QUIC_BURST)?;
-            let step = quic.timer_granularity;
-            step.map_or(Ok(()), |step| {
-                time_in(what("timer_granularity"), step, limits::TIMER_GRANULARITY)
-            })
+            granularity(quic.timer_granularity)
+        }
+        Traffic::TcpStack(tcp) => {
+            count_in(what("receive_window"), tcp.receive_window, limits::STACK_WINDOW)?;
+            if let Some(delay) = tcp.ack_delay {
+                time_in(what("ack_delay"), delay, limits::ACK_DELAY)?;
+            }
+            granularity(tcp.timer_granularity)
         }
     }
 }

@@ -8,7 +8,7 @@ use core::cell::OnceCell;
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
 use sojourn_linux::{Kernel, Linux, NAME};
-use sojourn_model::{DeliveryTrace, Plugin, WordError, nearest};
+use sojourn_model::{DeliveryTrace, Plugin, TrafficKind, WordError, nearest};
 use sojourn_qdisc::needs_transmit_queues;
 
 /// Words, and those of the kernels in the cache besides.
@@ -133,20 +133,20 @@ impl Vocabulary for WithKernels {
         }
     }
 
-    fn quic_stack(&self, name: &str) -> Result<(), WordError> {
-        self.words.quic_stack(name)
+    fn implementation(&self, kind: TrafficKind, name: &str) -> Result<(), WordError> {
+        self.words.implementation(kind, name)
     }
 
-    fn quic_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
-        self.words.quic_cc(name, stack)
+    fn implementation_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
+        self.words.implementation_cc(name, stack)
     }
 
-    fn quic_default(&self, stack: &str) -> &'static str {
-        self.words.quic_default(stack)
+    fn implementation_default(&self, stack: &str) -> &'static str {
+        self.words.implementation_default(stack)
     }
 
-    fn quic_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
-        self.words.quic_lacks(stack, setting)
+    fn implementation_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
+        self.words.implementation_lacks(stack, setting)
     }
 
     // A kernel reports other numbers of itself, and nobody knows them here.

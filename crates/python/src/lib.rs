@@ -36,7 +36,7 @@ mod _core {
     use super::experiment::{Experiment, Search, Warning, json_schema, load, load_search};
     #[pymodule_export]
     use super::listings::{
-        apps, ccs, columns, elements, links, plugin_header, qdiscs, quic_stacks, reference,
+        apps, ccs, columns, elements, implementations, links, plugin_header, qdiscs, reference,
         renamed_column, renamed_key, renamed_table, stacks,
     };
     #[pymodule_export]

@@ -67,13 +67,14 @@ pub fn ccs(py: Python<'_>, plugins: Vec<PathBuf>, classes: Vec<String>) -> PyRes
     Ok(listing::controls(sim.controls().infos()).to_string())
 }
 
-/// Every QUIC implementation as JSON: name, package and version, whether it is built in, its congestion controls, what it
-/// does not have.
+/// Every implementation of QUIC and TCP by other authors as JSON: name, the key of a flow that has its settings, package
+/// and version, whether it is built in, its congestion controls, what it does not have.
 #[pyfunction]
-pub fn quic_stacks() -> String {
+pub fn implementations() -> String {
     let listed = sojourn_quic::STACKS.iter().map(|stack| {
         json!({
             "name": stack.name,
+            "key": stack.key(),
             "package": stack.package,
             "version": stack.version,
             "built_in": sojourn_quic::BUILT_IN,

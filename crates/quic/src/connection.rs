@@ -1,7 +1,8 @@
 //! What every implementation's connection is asked.
 
-use sojourn_model::Quic;
+use sojourn_model::{Quic, TcpStack};
 use sojourn_units::{Ecn, Span, Time};
+use std::net::SocketAddr;
 
 /// An end of a connection, by the way of its flow's data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,14 +13,14 @@ pub enum End {
     Receiver,
 }
 
-/// A datagram that an end sends.
+/// What an end sends: of QUIC a datagram, of TCP a packet.
 #[derive(Debug)]
 pub struct Datagram<'a> {
     /// Who sends it.
     pub from: End,
     /// Its codepoint.
     pub ecn: Ecn,
-    /// UDP payload.
+    /// The payload of a UDP datagram; of TCP a whole IP packet.
     pub payload: &'a [u8],
 }
 
@@ -32,10 +33,10 @@ pub struct Measured {
     pub samples: u64,
     /// The smoothed RTT.
     pub srtt: Option<Span>,
-    /// The largest UDP payload that the sender uses now, bytes: what windows are counted in.
+    /// The largest payload that the sender uses now, bytes: what windows are counted in.
     pub packet: u64,
-    /// Congestion window, bytes.
-    pub window: u64,
+    /// Congestion window, bytes; none if the implementation keeps it to itself.
+    pub window: Option<u64>,
     /// Slow-start threshold, bytes; none while there is none, or if the control has none.
     pub ssthresh: Option<u64>,
     /// Bytes in flight.
@@ -47,8 +48,10 @@ pub struct Measured {
     pub delivery_rate: Option<u64>,
     /// Packets that were acknowledged.
     pub acked: u64,
-    /// Packets that were held for lost.
+    /// Packets that were held for lost; 0 if the implementation keeps that to itself.
     pub lost: u64,
+    /// Packets with data that had been sent before.
+    pub repeated: u64,
     /// Congestion events by loss.
     pub loss_events: u64,
     /// Congestion events by ECN.
@@ -83,7 +86,7 @@ pub trait Connection: core::fmt::Debug + Send {
     /// The sender's application closes the connection at the next call of [`Connection::on_timer`], which is due now.
     fn stop(&mut self, now: Time);
 
-    /// A datagram has reached this end.
+    /// A datagram, or of TCP an IP packet, has reached this end.
     fn receive(&mut self, now: Time, at: End, ecn: Ecn, payload: &[u8], out: Out<'_>);
 
     /// When [`Connection::on_timer`] is to be called; [`Time::NEVER`] if not.
@@ -119,5 +122,23 @@ pub fn connect(quic: &Quic, upload: bool, seed: u64, flow: &str) -> Box<dyn Conn
         "quinn" => Box::new(super::quinn::Ends::new(quic, upload, seed, flow)),
         "noq" => Box::new(super::noq::Ends::new(quic, upload, seed, flow)),
         other => panic!("no QUIC stack \"{other}\": the settings were not checked"),
+    }
+}
+
+/// The same of TCP, between these addresses of the end that sends the data and of the one that receives them; both are of
+/// one version of IP.
+///
+/// # Panics
+/// There is no such implementation or congestion control: [`crate::Stack`] says before.
+pub fn connect_tcp(
+    tcp: &TcpStack,
+    addresses: [SocketAddr; 2],
+    upload: bool,
+    seed: u64,
+    flow: &str,
+) -> Box<dyn Connection> {
+    match tcp.stack.as_str() {
+        "smoltcp" => Box::new(super::smoltcp::Ends::new(tcp, addresses, upload, seed, flow)),
+        other => panic!("no TCP stack \"{other}\": the settings were not checked"),
     }
 }

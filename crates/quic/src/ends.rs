@@ -230,7 +230,7 @@ impl Ends {
         let side = |end: End, is_client: bool| {
             let name = if is_client { "client" } else { "server" };
             let watched = (end == End::Sender).then(|| Arc::clone(&watch));
-            let seeds = Seeds::new(seed, flow, name);
+            let seeds = Seeds::new(seed, flow, &format!("quic/{name}"));
             let steps = quic.timer_granularity.map(|step| Steps::new(step, &seeds));
             Side::new(end, is_client, own::endpoint(quic, is_client, &seeds, watched), steps)
         };
@@ -395,13 +395,14 @@ impl connection::Connection for Ends {
                 own::srtt(c).map(|srtt| span(u64::try_from(srtt.as_nanos()).unwrap_or(u64::MAX)))
             }),
             packet: connection.map_or(1200, |(_, c)| u64::from(c.current_mtu())),
-            window: w.window.get(),
+            window: Some(w.window.get()),
             ssthresh: Some(w.ssthresh.get()).filter(|bytes| *bytes != u64::MAX),
             in_flight: w.in_flight.get(),
             pacing: some(w.pacing.get()),
             delivery_rate: some(w.rate.get()),
             acked: w.acked.get(),
             lost: self.lost.0,
+            repeated: self.lost.0,
             loss_events: w.losses.get(),
             ecn_events: w.marks.get(),
             persistent: w.persistent.get(),

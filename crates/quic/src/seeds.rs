@@ -10,9 +10,9 @@ pub(crate) struct Seeds {
 }
 
 impl Seeds {
-    /// Those of this end of the flow of this name.
+    /// Those of this end, `quic/client`, of the flow of this name.
     pub(crate) fn new(seed: u64, flow: &str, end: &str) -> Self {
-        Self { seed, name: format!("flow/{flow}/quic/{end}") }
+        Self { seed, name: format!("flow/{flow}/{end}") }
     }
 
     /// A stream for this purpose.

@@ -1,12 +1,14 @@
 //! Which implementations there are, and what each has: the one place that says so.
 
-use sojourn_model::{Quic, WordError};
+use sojourn_model::{EcnMode, Quic, TcpStack, TrafficKind, WordError};
 
 /// An implementation.
 #[derive(Clone, Copy, Debug)]
 pub struct Stack {
-    /// Its name in experiments.
+    /// Its name in experiments; no two have one name.
     pub name: &'static str,
+    /// The flows that it is for: [`TrafficKind::Quic`], or [`TrafficKind::TcpStack`].
+    pub kind: TrafficKind,
     /// The crate that it is, with its version.
     pub package: &'static str,
     /// Its version.
@@ -53,6 +55,7 @@ pub(crate) const BBR3: [Gauge; 10] = [
 pub const STACKS: &[Stack] = &[
     Stack {
         name: "quinn",
+        kind: TrafficKind::Quic,
         package: "quinn-proto",
         version: "0.11.19",
         controls: &[
@@ -64,6 +67,7 @@ pub const STACKS: &[Stack] = &[
     },
     Stack {
         name: "noq",
+        kind: TrafficKind::Quic,
         package: "noq-proto",
         version: "1.4.0",
         controls: &[
@@ -73,29 +77,60 @@ pub const STACKS: &[Stack] = &[
         ],
         lacks: &[],
     },
+    Stack {
+        name: "smoltcp",
+        kind: TrafficKind::TcpStack,
+        package: "smoltcp",
+        version: "0.14.0",
+        controls: &[
+            control("cubic", "CUBIC (RFC 9438) with RFC 5681's fast recovery, smoltcp's default"),
+            control("reno", "Reno (RFC 5681): the first new acknowledgement ends fast recovery"),
+            control("none", "no congestion control: the receive window alone"),
+        ],
+        lacks: &[
+            ("ecn", "it sends Not-ECT, and neither echoes CE nor answers to an echo"),
+            ("initial_window", "its controls begin with 2048 bytes, and have no setting"),
+        ],
+    },
 ];
 
 impl Stack {
-    /// The implementation of this name.
+    /// The implementation of this name for flows of this kind.
     ///
     /// # Errors
     /// There is none; the message has the nearest name.
-    pub fn named(name: &str) -> Result<&'static Self, WordError> {
-        let known = STACKS.iter().find(|stack| stack.name == name);
-        known.ok_or_else(|| unknown("QUIC stack", name, STACKS.iter().map(|stack| stack.name)))
+    pub fn named(kind: TrafficKind, name: &str) -> Result<&'static Self, WordError> {
+        let those = || STACKS.iter().filter(move |stack| stack.kind == kind);
+        let protocol = if kind == TrafficKind::Quic { "QUIC" } else { "TCP" };
+        those().find(|stack| stack.name == name).ok_or_else(|| {
+            let names: Vec<&'static str> = those().map(|stack| stack.name).collect();
+            unknown(&format!("{protocol} stack"), name, names.into_iter())
+        })
+    }
+
+    /// The implementation of this name, if there is one, whatever it is for.
+    pub fn known(name: &str) -> Option<&'static Self> {
+        STACKS.iter().find(|stack| stack.name == name)
+    }
+
+    /// The key of a flow that has its settings: `quic`, or `tcp`.
+    pub fn key(&self) -> &'static str {
+        if self.kind == TrafficKind::Quic { "quic" } else { "tcp" }
     }
 
     /// Its congestion control of this name.
     ///
     /// # Errors
-    /// It has none; the message has the nearest name, or the implementation that has it.
+    /// It has none; the message has the nearest name, or the implementation of the same protocol that has it.
     pub fn control(&self, name: &str) -> Result<&'static Control, WordError> {
         if let Some(control) = self.controls.iter().find(|control| control.name == name) {
             return Ok(control);
         }
         let what = format!("congestion control of {}", self.name);
         let mut error = unknown(&what, name, self.controls.iter().map(|control| control.name));
-        let has = |stack: &&Self| stack.controls.iter().any(|control| control.name == name);
+        let has = |stack: &&Self| {
+            stack.kind == self.kind && stack.controls.iter().any(|control| control.name == name)
+        };
         if let Some(other) = STACKS.iter().find(has) {
             error.help = format!("{}, or stack = \"{}\", which has it", error.help, other.name);
         }
@@ -107,10 +142,23 @@ impl Stack {
         self.lacks.iter().find(|(lacked, _)| *lacked == setting).map(|(_, why)| *why)
     }
 
-    /// What of these settings it does not have: names and reasons.
+    /// What of these settings it does not have: the first such name, and the reason.
     pub fn refuse(&self, quic: &Quic) -> Option<(&'static str, &'static str)> {
-        let pacing = quic.max_pacing_rate.and_then(|_| self.lacks("max_pacing_rate"));
-        pacing.map(|why| ("max_pacing_rate", why))
+        self.refused(&[("max_pacing_rate", quic.max_pacing_rate.is_some())])
+    }
+
+    /// The same of the settings of a TCP flow.
+    pub fn refuse_tcp(&self, tcp: &TcpStack) -> Option<(&'static str, &'static str)> {
+        self.refused(&[
+            ("ecn", !matches!(tcp.ecn, EcnMode::Default | EcnMode::Off)),
+            ("initial_window", tcp.initial_window.is_some()),
+        ])
+    }
+
+    /// The first of these settings that is asked for and that it does not have.
+    fn refused(&self, asked: &[(&'static str, bool)]) -> Option<(&'static str, &'static str)> {
+        let mut asked = asked.iter().filter(|(_, is_asked)| *is_asked);
+        asked.find_map(|(setting, _)| Some((*setting, self.lacks(setting)?)))
     }
 }
 
@@ -133,15 +181,45 @@ mod tests {
 
     #[test]
     fn an_unknown_word_has_its_nearest_or_who_has_it() {
-        let error = Stack::named("quin").unwrap_err();
+        let named = |name| Stack::named(TrafficKind::Quic, name);
+        let error = named("quin").unwrap_err();
         assert_eq!(error.message, "there is no QUIC stack \"quin\"");
         assert_eq!(error.help, "did you mean \"quinn\"?");
-        let quinn = Stack::named("quinn").unwrap();
+        let quinn = named("quinn").unwrap();
         let error = quinn.control("bbr3").unwrap_err();
         assert_eq!(error.message, "there is no congestion control of quinn \"bbr3\"");
         assert_eq!(error.help, "did you mean \"bbr\"?, or stack = \"noq\", which has it");
-        assert!(Stack::named("noq").unwrap().control("bbr3").is_ok());
+        assert!(named("noq").unwrap().control("bbr3").is_ok());
         assert!(quinn.control("prague").unwrap_err().help.starts_with("there is cubic, newreno"));
+    }
+
+    /// A stack of TCP is none of QUIC's, and a control of QUIC's is no reason to leave it.
+    #[test]
+    fn each_protocol_has_its_own() {
+        let error = Stack::named(TrafficKind::Quic, "smoltcp").unwrap_err();
+        assert_eq!(
+            (&*error.message, &*error.help),
+            ("there is no QUIC stack \"smoltcp\"", "there is quinn, noq")
+        );
+        let error = Stack::named(TrafficKind::TcpStack, "smoltpc").unwrap_err();
+        assert_eq!(error.message, "there is no TCP stack \"smoltpc\"");
+        assert_eq!(error.help, "did you mean \"smoltcp\"?");
+        let smoltcp = Stack::named(TrafficKind::TcpStack, "smoltcp").unwrap();
+        assert_eq!(smoltcp.control("bbr3").unwrap_err().help, "there is cubic, reno, none");
+        let plain = TcpStack::plain("smoltcp", "reno");
+        assert_eq!(smoltcp.refuse_tcp(&plain), None);
+        let off = TcpStack { ecn: EcnMode::Off, ..plain.clone() };
+        assert_eq!(smoltcp.refuse_tcp(&off), None, "it has no ECN in any case");
+        let marked = TcpStack { ecn: EcnMode::Rfc3168, ..plain.clone() };
+        assert_eq!(smoltcp.refuse_tcp(&marked).map(|(setting, _)| setting), Some("ecn"));
+        let large = TcpStack { initial_window: Some(10), ..plain };
+        assert_eq!(smoltcp.refuse_tcp(&large).map(|(setting, _)| setting), Some("initial_window"));
+    }
+
+    #[test]
+    fn no_two_have_one_name() {
+        let names: std::collections::BTreeSet<_> = STACKS.iter().map(|stack| stack.name).collect();
+        assert_eq!(names.len(), STACKS.len());
     }
 
     /// The table says the versions that the workspace pins.

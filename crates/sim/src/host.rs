@@ -80,6 +80,18 @@ impl HostTx<'_> {
         self.send(if back { packet.turned() } else { packet });
     }
 
+    /// Sends an IP packet, which the other end reads byte by byte, with the hosts' DSCP and this codepoint in its header.
+    pub fn send_ip(&mut self, packet: &[u8], ecn: Ecn, back: bool) {
+        let host = &*self.host;
+        let route = if back { host.back } else { host.there };
+        let is_v6 = packet.first().is_some_and(|first| first >> 4 == 6);
+        let ether_type: [u8; 2] = if is_v6 { [0x86, 0xdd] } else { [0x08, 0x00] };
+        let mut frame = Frame::new([&[0; 12][..], &ether_type, packet].concat());
+        frame.set_ecn(ecn);
+        frame.set_dscp(host.dscp);
+        self.send(Packet::of_frame(host.owner, route, frame, back));
+    }
+
     /// Sends a packet by the route that it names.
     pub(crate) fn send(&mut self, packet: Packet) {
         self.send_here(packet);

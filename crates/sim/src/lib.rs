@@ -28,7 +28,7 @@ use known::Known;
 use sojourn_capture::Capture;
 use sojourn_engine::{Capabilities, Clock, Engine, Facts, Foreseen, RunError, Watch};
 use sojourn_model::{
-    By, ElementKind, Feature, Kind, Place, Plugin, Quic, RuleKind, Scenario, Shaper, Traffic,
+    By, ElementKind, Feature, Flow, Kind, Place, Plugin, RuleKind, Scenario, Shaper, Traffic,
     TrafficKind, TunnelProtocol, Unsupported,
 };
 use sojourn_path::{Elements, NamedElement, NamedLink};
@@ -217,20 +217,29 @@ impl Sim {
     }
 }
 
-/// What of a QUIC flow there is not: a scenario that was read back from a file has passed no check of words.
-fn refuse_quic(flow: &str, quic: &Quic) -> Option<Unsupported> {
-    let stack = Stack::named(&quic.stack);
-    let known = stack.and_then(|stack| stack.control(&quic.cc).map(|_| stack));
+/// A setting or word of a flow by an implementation that this does not have: a scenario that was read back from a file has
+/// passed no check of words.
+fn refuse_implementation(flow: &Flow) -> Option<Unsupported> {
+    let (protocol, name, cc) = match &flow.traffic {
+        Traffic::Quic(quic) => ("quic", &quic.stack, &quic.cc),
+        Traffic::TcpStack(tcp) => ("tcp", &tcp.stack, &tcp.cc),
+        _ => return None,
+    };
+    let stack = Stack::named(flow.traffic.kind(), name);
+    let known = stack.and_then(|stack| stack.control(cc).map(|_| stack));
     let (what, why, help) = match known {
-        Err(word) => {
-            (format!("quic stack {}, cc {}", quic.stack, quic.cc), word.message, word.help)
-        }
+        Err(word) => (format!("{protocol} stack {name}, cc {cc}"), word.message, word.help),
         Ok(stack) => {
-            let (setting, why) = stack.refuse(quic)?;
-            (format!("quic {setting}"), format!("{}: {why}", stack.name), "leave it out".to_owned())
+            let (setting, why) = match &flow.traffic {
+                Traffic::TcpStack(tcp) => stack.refuse_tcp(tcp)?,
+                Traffic::Quic(quic) => stack.refuse(quic)?,
+                _ => return None,
+            };
+            let why = format!("{}: {why}", stack.name);
+            (format!("{protocol} {setting}"), why, "leave it out".to_owned())
         }
     };
-    let place = Place::Flow(flow.to_owned());
+    let place = Place::Flow(flow.name.clone());
     Some(Unsupported { what: Feature::Limit(what.into()), place, why, help })
 }
 
@@ -267,7 +276,7 @@ impl Engine for Sim {
         // Programs of the machine need a kernel.
         let sends = |kind: &TrafficKind| match kind {
             TrafficKind::Program => false,
-            TrafficKind::Quic => sojourn_quic::BUILT_IN,
+            TrafficKind::Quic | TrafficKind::TcpStack => sojourn_quic::BUILT_IN,
             _ => true,
         };
         able.extend(TrafficKind::ALL.iter().copied().filter(sends).map(Feature::Traffic));
@@ -317,9 +326,7 @@ impl Engine for Sim {
         }
         refusals.extend(self.refuse_words(scenario));
         for flow in &scenario.flows {
-            if let Traffic::Quic(quic) = &flow.traffic {
-                refusals.extend(refuse_quic(&flow.name, quic));
-            }
+            refusals.extend(refuse_implementation(flow));
             let Some(tcp) = flow.traffic.tcp() else { continue };
             let place = || Place::Flow(flow.name.clone());
             if let Some(host) = topology::host_queue(flow) {

@@ -17,6 +17,8 @@ mod wire;
 use crate::packet::{Owner, PacketBox};
 use crate::topology::{Role, Topology};
 use conversation::Conversation;
+#[cfg(feature = "quic")]
+pub(crate) use conversation::endpoints;
 use sojourn_capture::{Capture, CaptureError, PcapFile, Point, stamp};
 use sojourn_model::{Hop, Scenario, Side, TunnelKind};
 use sojourn_units::{Time, random};

@@ -184,6 +184,7 @@ pub fn bottleneck(scenario: &Scenario) -> Option<String> {
         .filter(|flow| match &flow.traffic {
             Traffic::Tcp(tcp) => tcp.bytes.is_none(),
             Traffic::Quic(quic) => quic.bytes.is_none(),
+            Traffic::TcpStack(tcp) => tcp.bytes.is_none(),
             _ => false,
         })
         .map(|flow| flow.direction)

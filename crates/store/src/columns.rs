@@ -34,8 +34,8 @@ pub struct Column {
     pub least: f64,
 }
 
-/// Flows of one lasting connection, QUIC's included: they have a delivery rate and an RTT.
-pub const TCP: &[&str] = &["tcp", "streaming", "on_off tcp", "quic"];
+/// Flows of one lasting connection, those of implementations included: they have a delivery rate and an RTT.
+pub const TCP: &[&str] = &["tcp", "streaming", "on_off tcp", "quic", "tcp_stack"];
 const DATAGRAMS: &[&str] = &["udp", "on_off udp", "video", "voip"];
 const CALLS: &[&str] = &["voip"];
 const SHORT: &[&str] = &["short_flows"];
@@ -43,7 +43,8 @@ const PROGRAMS: &[&str] = &["program"];
 const STREAMING: &[&str] = &["streaming"];
 const PROBES: &[&str] = &["ping", "irtt"];
 const LOSSY: &[&str] = &["udp", "on_off udp", "video", "voip", "ping", "irtt"];
-const GOODPUT: &[&str] = &["tcp", "streaming", "on_off tcp", "quic", "udp", "on_off udp", "video"];
+const GOODPUT: &[&str] =
+    &["tcp", "streaming", "on_off tcp", "quic", "tcp_stack", "udp", "on_off udp", "video"];
 
 const BASE: Column = Column {
     key: "",

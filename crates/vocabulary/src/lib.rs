@@ -1,6 +1,7 @@
 //! The words of experiments, checked by the crates that implement what they name: tc's by `sojourn-qdisc`, congestion
-//! controls by `sojourn-transport`, stacks by `sojourn-stacks`, QUIC's by `sojourn-quic`. Whoever reads an experiment takes them from here: the Python
-//! package, a Rust program, a page in a browser.
+//! controls by `sojourn-transport`, stacks by `sojourn-stacks`, implementations by other authors by
+//! `sojourn-quic`. Whoever reads an experiment takes them from here: the Python package, a Rust program, a page in a
+//! browser.
 //!
 //! It is a crate of its own because of what it must know. The engines need the stacks and no parser of experiments; the
 //! language needs no discipline, only the trait [`Vocabulary`]. In either place the words would draw an arrow between
@@ -13,10 +14,10 @@ pub use trace::{CELLULAR, made_up};
 
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
-use sojourn_model::{DeliveryTrace, HOST_STACK, Plugin, WordError};
+use sojourn_model::{DeliveryTrace, HOST_STACK, Plugin, TrafficKind, WordError};
 use sojourn_qdisc::table::{Kind, OptionSpec};
 use sojourn_qdisc::{Catalogue, Discipline, NoPacket, Packet, QdiscQuirks, Registry, TcError};
-use sojourn_quic::Stack as QuicStack;
+use sojourn_quic::Stack as Implementation;
 use sojourn_stacks::{STACKS, Stack};
 use sojourn_transport::cc::{OptionError, Registry as Controls, WrongWords};
 use sojourn_units::Random;
@@ -145,21 +146,21 @@ impl<P: Packet> Vocabulary for Words<P> {
         known(name, "stack", STACKS.iter().map(|s| s.name).chain([HOST_STACK]))
     }
 
-    fn quic_stack(&self, name: &str) -> Result<(), WordError> {
-        QuicStack::named(name).map(drop)
+    fn implementation(&self, kind: TrafficKind, name: &str) -> Result<(), WordError> {
+        Implementation::named(kind, name).map(drop)
     }
 
-    fn quic_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
-        QuicStack::named(stack)?.control(name).map(drop)
+    fn implementation_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
+        Implementation::known(stack).map_or(Ok(()), |known| known.control(name).map(drop))
     }
 
-    fn quic_default(&self, stack: &str) -> &'static str {
-        let stack = QuicStack::named(stack).ok();
-        stack.and_then(|stack| stack.controls.first()).map_or("cubic", |control| control.name)
+    fn implementation_default(&self, stack: &str) -> &'static str {
+        let known = Implementation::known(stack);
+        known.and_then(|known| known.controls.first()).map_or("cubic", |control| control.name)
     }
 
-    fn quic_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
-        QuicStack::named(stack).ok()?.lacks(setting)
+    fn implementation_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
+        Implementation::known(stack)?.lacks(setting)
     }
 
     fn gauges_of_cc(&self, name: &str) -> Option<Vec<String>> {
@@ -334,6 +335,50 @@ mod tests {
             ("quic = {}\nbytes = \"1mb\"", "write quic = { bytes = … }"),
             ("quic = {}\nhost_qdisc = \"fq\"", "leave host_qdisc out"),
             ("quic = {}\nudp = { rate = \"1mbit\" }", "a flow is one thing, not udp and quic"),
+        ] {
+            let text = plan(wrong).expect_err("it is wrong").to_string();
+            assert!(text.contains(says), "{wrong}\n{text}");
+        }
+    }
+
+    /// The same of TCP implementations.
+    #[test]
+    fn a_flow_of_a_tcp_implementation_has_what_that_has() {
+        let plan = |flow: &str| {
+            let text = file("linux-7.3", "pie", "delay 1ms", "cubic")
+                .replace("cc = \"cubic\"\n", &format!("{flow}\n"));
+            Experiment::parse("words.toml", &text)
+                .and_then(|e| e.plan(&Words::default(), MOST_RUNS).map(|p| p.cells().len()))
+        };
+        for right in [
+            "tcp = { stack = \"smoltcp\" }",
+            "tcp = { stack = \"smoltcp\", cc = \"Reno\", ecn = \"off\", bytes = \"1mb\" }",
+            "tcp = { stack = \"smoltcp\", cc = \"none\", ack_delay = \"0s\", receive_window = \"64kb\" }",
+            "tcp = { stack = \"smoltcp\", timer_granularity = \"1ms\" }",
+        ] {
+            assert_eq!(plan(right), Ok(1), "{right}");
+        }
+        for (wrong, says) in [
+            ("tcp = {}", "stack"),
+            ("tcp = { cc = \"reno\" }", "stack"),
+            ("tcp = { stack = \"smoltpc\" }", "did you mean \"smoltcp\"?"),
+            ("tcp = { stack = \"noq\" }", "there is no TCP stack \"noq\""),
+            ("quic = { stack = \"smoltcp\" }", "there is no QUIC stack \"smoltcp\""),
+            ("tcp = { stack = \"smoltcp\", cc = \"bbr\" }", "there is cubic, reno, none"),
+            (
+                "tcp = { stack = \"smoltcp\", ecn = \"rfc3168\" }",
+                "smoltcp has no ecn: it sends Not-ECT",
+            ),
+            ("tcp = { stack = \"smoltcp\", ecn = \"accecn\" }", "ecn = \"off\", or leave it out"),
+            (
+                "tcp = { stack = \"smoltcp\", initial_window = 10 }",
+                "smoltcp has no initial_window: its controls begin with 2048 bytes",
+            ),
+            ("tcp = { stack = \"smoltcp\", receive_window = \"1kb\" }", "receive_window"),
+            ("tcp = { stack = \"smoltcp\", ack_delay = \"2s\" }", "ack_delay"),
+            ("tcp = { stack = \"smoltcp\" }\ncc = \"reno\"", "write tcp = { cc = … }"),
+            ("tcp = { stack = \"smoltcp\" }\nhost_qdisc = \"fq\"", "leave host_qdisc out"),
+            ("tcp = { stack = \"smoltcp\" }\nquic = {}", "a flow is one thing, not quic and tcp"),
         ] {
             let text = plan(wrong).expect_err("it is wrong").to_string();
             assert!(text.contains(says), "{wrong}\n{text}");

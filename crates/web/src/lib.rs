@@ -6,7 +6,7 @@
 //!
 //! - A run goes on in steps of a number of events, so that a worker can report progress, and cancel it.
 //! - Text, runs and memory have limits ([`limits`]): the text may be from anybody.
-//! - There are no threads, no files, no plugins, no QUIC and no Linux: each is refused by name, with what has it.
+//! - There are no threads, no files, no plugins, no QUIC, no TCP by other authors and no Linux: each is refused by name, with what has it.
 //!
 //! On `wasm32` a page calls it by the module `exports`. Natively the session is the same, and tests compare the two.
 

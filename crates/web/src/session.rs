@@ -8,7 +8,7 @@ use crate::running::Running;
 use serde_json::{Value, json};
 use sojourn_engine::{Engine as _, RunError};
 use sojourn_language::Experiment;
-use sojourn_model::{Feature, Place, Scenario, Traffic, TrafficKind, Unsupported};
+use sojourn_model::{Feature, Place, Scenario, TrafficKind, Unsupported};
 use sojourn_results::Run;
 use sojourn_results::metrics::{Expression, Frame, summary};
 use sojourn_sim::{PacketBox, Sim};
@@ -123,16 +123,22 @@ impl Session {
     }
 
     fn refusals(&self, scenario: &Scenario) -> Vec<Unsupported> {
-        let has_quic = |own: &Unsupported| own.what == Feature::Traffic(TrafficKind::Quic);
+        let left_out = |kind| match kind {
+            TrafficKind::Quic => Some("QUIC is left out of the page"),
+            TrafficKind::TcpStack => Some("other authors' TCP is left out of the page"),
+            _ => None,
+        };
         let mut refusals = self.sim.refuse(scenario);
-        refusals.retain(|own| !has_quic(own));
-        // By the page itself, whether the simulator that it is linked with has QUIC or not.
-        let quic = scenario.flows.iter().filter(|flow| matches!(flow.traffic, Traffic::Quic(_)));
-        refusals.extend(quic.map(|flow| Unsupported {
-            what: Feature::Traffic(TrafficKind::Quic),
-            place: Place::Flow(flow.name.clone()),
-            why: "QUIC is left out of the page".to_owned(),
-            help: "run it with the program: sojourn run FILE".to_owned(),
+        refusals
+            .retain(|own| !matches!(own.what, Feature::Traffic(kind) if left_out(kind).is_some()));
+        // By the page itself, whether the simulator that it is linked with has them or not.
+        refusals.extend(scenario.flows.iter().filter_map(|flow| {
+            Some(Unsupported {
+                what: Feature::Traffic(flow.traffic.kind()),
+                place: Place::Flow(flow.name.clone()),
+                why: left_out(flow.traffic.kind())?.to_owned(),
+                help: "run it with the program: sojourn run FILE".to_owned(),
+            })
         }));
         refusals
     }

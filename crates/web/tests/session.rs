@@ -113,6 +113,7 @@ fn what_a_page_has_not_it_refuses_by_name() {
     let mut session = Session::default();
     let cases = [
         ("quic = {}", "QUIC is left out of the page"),
+        ("tcp = { stack = \"smoltcp\" }", "other authors' TCP is left out of the page"),
         ("program = { client = [\"true\"] }", "programs run on a kernel"),
     ];
     for (line, why) in cases {

@@ -123,6 +123,7 @@ def _subjects(
     document: "Document", cc: Sequence[str], quic: Sequence[str], qdisc: Sequence[str], *, every: bool
 ) -> list["Subject"]:
     """Return who is put to the test of a document."""
+    from sojourn.core import listings
     from sojourn.errors import UsageError
     from sojourn.evidence.conformance import Subject
 
@@ -135,6 +136,9 @@ def _subjects(
             raise UsageError(
                 f'"{name}" is not a QUIC stack with a control', help="write noq/bbr3, for example: see `sojourn ccs`"
             )
+        stack = name.partition("/")[0]
+        if listings.key_of(stack) != "quic":
+            raise UsageError(f"{stack} does not report its window, which the cases judge", help="name a QUIC stack")
     named = [Subject(name, document.kind) for name in dict.fromkeys([*cc, *quic, *qdisc])]
     if every:
         named += [one for one in (*document.subjects, *document.also) if one not in named]

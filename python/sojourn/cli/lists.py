@@ -73,12 +73,12 @@ def qdiscs(name: str | None, *, as_json: bool, plugins: list[str], engine: str) 
 
 
 def ccs(name: str | None, *, as_json: bool, plugins: list[str], engine: str) -> None:
-    """List the congestion controls, QUIC's after TCP's, or show one; or those that kernels have."""
+    """List the congestion controls, those of other authors last, or show one; or those that kernels have."""
     if (kernels := _kernels(engine)) is not None:
         entries = _of_kernels(kernels, lambda kernel: kernel.ccs, listings.ccs())
         _list_or_show_of_kernels("congestion control", entries, name, as_json=as_json)
         return
-    entries = listings.ccs(plugins, _classes(name)) + listings.quic()
+    entries = listings.ccs(plugins, _classes(name)) + listings.implementations()
     _note(plugins, name)
     _list_or_show("ccs", "congestion control", entries, name, _show_cc, as_json=as_json)
 
@@ -201,7 +201,7 @@ def _show_options(entry: Entry) -> None:
 def _show_cc(entry: Entry) -> None:
     _show_head(entry)
     if "written" in entry:
-        _show_quic(entry)
+        _show_implementation(entry)
         return
     if entry["options"]:
         out().print(Text(f'options, behind the name: cc = "{entry["name"]} {_example(entry)}"', style="bold"))
@@ -215,7 +215,7 @@ def _example(entry: Entry) -> str:
     return f"{entry['options'][0]['name']} {entry['options'][0]['default']}"
 
 
-def _show_quic(entry: Entry) -> None:
+def _show_implementation(entry: Entry) -> None:
     console = out()
     console.print(Text(f"in a flow: {entry['written']}"))
     for lack in entry["lacks"]:
@@ -223,7 +223,7 @@ def _show_quic(entry: Entry) -> None:
     if entry["gauges"]:
         _show_numbers("state, as recorded in flow_state", entry["gauges"])
     if not entry["built_in"]:
-        console.print(Text("not built in: this build has no QUIC implementations"))
+        console.print(Text("not built in: this build has no implementations by other authors"))
 
 
 def _show_stack(entry: Entry) -> None:

@@ -30,21 +30,34 @@ def ccs(plugins: Sequence[str] = (), classes: Sequence[str] = ()) -> list[Entry]
     return _entries(_core.ccs(plugins=plugins, classes=classes))
 
 
-def quic() -> list[Entry]:
-    """Return every congestion control of every QUIC implementation, as ``STACK/CONTROL``, with the version."""
+def implementations() -> list[Entry]:
+    """Return every congestion control of implementations by other authors, as ``STACK/CONTROL``, with the version."""
     return [
         {
             "name": f"{stack['name']}/{control['name']}",
             "summary": f"{control['summary']}; {stack['package']} {stack['version']}",
             "source": f"{stack['package']} {stack['version']}",
             "gauges": control["gauges"],
-            "written": f'quic = {{ stack = "{stack["name"]}", cc = "{control["name"]}" }}',
+            "written": f'{stack["key"]} = {{ stack = "{stack["name"]}", cc = "{control["name"]}" }}',
             "built_in": stack["built_in"],
             "lacks": stack["lacks"],
         }
-        for stack in _entries(_core.quic_stacks())
+        for stack in _stacks()
         for control in stack["controls"]
     ]
+
+
+def key_of(stack: str) -> str:
+    """Return the key of a flow that has an implementation's settings: ``quic``, or ``tcp``; ``quic`` of an unknown one.
+
+    >>> key_of("noq"), key_of("smoltcp")
+    ('quic', 'tcp')
+    """
+    return next((str(entry["key"]) for entry in _stacks() if entry["name"] == stack), "quic")
+
+
+def _stacks() -> list[Entry]:
+    return _entries(_core.implementations())
 
 
 def links() -> list[Entry]:

@@ -8,7 +8,7 @@ from sojourn import _core
 
 _PROBES: Final = frozenset({"ping", "irtt"})
 
-_GREEDY: Final = frozenset({"tcp", "quic"})
+_GREEDY: Final = frozenset({"tcp", "quic", "tcp_stack"})
 
 QUEUES: Final = frozenset({"queue", "aggregating_link", "wifi"})
 """The kinds of elements that packets wait in."""
@@ -154,9 +154,9 @@ class Flow(Mapping[str, Any]):
 
     @property
     def sender(self) -> str:
-        """What it sends by: its congestion control (QUIC's behind its stack), or the kind of its traffic."""
+        """What it sends by: its congestion control (behind its implementation, if any), or the kind of its traffic."""
         traffic = self.stored["traffic"]
-        if traffic["kind"] == "quic":
+        if traffic["kind"] in {"quic", "tcp_stack"}:
             return f"{traffic['stack']}/{traffic['cc']}"
         return str(traffic.get("cc") or traffic.get("tcp", {}).get("cc") or traffic["kind"])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from sojourn.core import listings
 from sojourn.errors import ExperimentError, UsageError
 from sojourn.experiments import document
 
@@ -52,6 +53,7 @@ _OPTIONS: Final = {
     "stack": "--stack",
     "seeds": "--seed",
     "quic": "",
+    "tcp": "",
     "cc": "",
 }
 """The option that a setting of the file comes from, by the setting's name; a flow's sender has none."""
@@ -98,7 +100,7 @@ class Programs:
 
 
 def _sender(word: str) -> dict[str, object]:
-    """Return the sender that a flow's word names: TCP with a control, or QUIC as ``sojourn ccs`` lists it.
+    """Return the sender that a flow's word names: TCP with a control, or an implementation as ``sojourn ccs`` lists it.
 
     >>> _sender("cubic"), _sender("noq/bbr3")
     ({'cc': 'cubic'}, {'quic': {'stack': 'noq', 'cc': 'bbr3'}})
@@ -106,7 +108,7 @@ def _sender(word: str) -> dict[str, object]:
     stack, slash, cc = word.partition("/")
     if not slash or word.startswith("python:"):
         return {"cc": word}
-    return {"quic": {"stack": stack, "cc": cc}}
+    return {listings.key_of(stack): {"stack": stack, "cc": cc}}
 
 
 def _text(path: Path) -> str:
@@ -138,7 +140,7 @@ class Asked:
     """A quick run; everything is text as the user wrote it, and is judged as the file would be."""
 
     flows: Sequence[str]
-    """A congestion control for each flow; ``noq/bbr3``: a QUIC connection with this stack's."""
+    """A congestion control for each flow; ``noq/bbr3``: a connection of this implementation's."""
     rate: str
     rtt: str
     qdiscs: Sequence[str]
@@ -194,8 +196,10 @@ class Asked:
         found = _sender(word)
         if self.ecn is None:
             return found
-        quic = found.get("quic")
-        return {"quic": {**quic, "ecn": self.ecn}} if isinstance(quic, dict) else {**found, "ecn": self.ecn}
+        for key, own in found.items():
+            if isinstance(own, dict):
+                return {key: {**own, "ecn": self.ecn}}
+        return {**found, "ecn": self.ecn}
 
     @property
     def upload_names(self) -> list[str]:

@@ -101,7 +101,7 @@ def bottleneck(scenario: Scenario) -> str:
 
 def _flows(scenario: Scenario) -> tuple[list[str], list[str]]:
     """Return the names of the tested flows, and of others that answer to congestion."""
-    greedy = [flow for flow in scenario["flows"] if flow["traffic"]["kind"] in ("tcp", "quic")]
+    greedy = [flow for flow in scenario["flows"] if flow["traffic"]["kind"] in ("tcp", "quic", "tcp_stack")]
     tested = [str(flow["name"]) for flow in greedy if group(flow) == TESTED]
     return tested, [str(flow["name"]) for flow in greedy if group(flow) != TESTED]
 

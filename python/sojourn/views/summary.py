@@ -17,8 +17,8 @@ from sojourn.views.window import measured_said
 
 _FLOWS_SHOWN: Final = 4
 
-TCP: Final = frozenset({"tcp", "streaming", "on_off tcp", "quic"})
-"""Flows of one connection that lasts, QUIC's too: they have a delivery rate and an RTT of their own."""
+TCP: Final = frozenset({"tcp", "streaming", "on_off tcp", "quic", "tcp_stack"})
+"""Flows of one connection that lasts, those of implementations too: they have an RTT, and most a delivery rate."""
 PROGRAMS: Final = frozenset({"program"})
 """Programs of the machine: a flow each, whatever connections they make."""
 

@@ -3,14 +3,14 @@
 use super::super::decode::Fields;
 use super::super::keys::Section;
 use super::super::sections::{
-    MOST_BYTES, MOST_SEND_BUFFER, MOST_WINDOW, QUIC, TCP_KEYS, TRAFFIC_KEYS,
+    MOST_BYTES, MOST_SEND_BUFFER, MOST_WINDOW, QUIC, TCP_KEYS, TCP_STACK, TRAFFIC_KEYS, traffic_key,
 };
 use super::super::source::DiagnosticKind;
 use super::{Resolver, named};
 use sojourn_model::{
     Adaptation, App, EcnMode, FrameSize, Irtt, OnOff, Ping, Profile, Pulse, Quic, QuicCrypto,
-    ReceiveWindow, RttScaling, ShortFlows, SlowStart, Streaming, Tcp, Traffic, TrafficKind, Udp,
-    Video, Voip,
+    ReceiveWindow, RttScaling, ShortFlows, SlowStart, Streaming, Tcp, TcpStack, Traffic,
+    TrafficKind, Udp, Video, Voip,
 };
 use sojourn_units::{Ecn, Rate, Span};
 
@@ -29,15 +29,16 @@ impl Resolver<'_> {
     ) -> Option<Traffic> {
         use TrafficKind as Is;
         let keys = TRAFFIC_KEYS.iter().copied();
-        let given: Vec<TrafficKind> = keys.filter(|k| table.given(k.name()).is_some()).collect();
+        let given: Vec<TrafficKind> =
+            keys.filter(|k| table.given(traffic_key(*k)).is_some()).collect();
         let kind = match given[..] {
             [] => Is::Tcp,
             [one] => one,
             // What an on/off source sends may be UDP.
             [Is::Udp, Is::OnOff] => Is::OnOff,
             [_, second, ..] => {
-                let place = table.place_of(second.name());
-                let names: Vec<&str> = given.iter().map(|k| k.name()).collect();
+                let place = table.place_of(traffic_key(second));
+                let names: Vec<&str> = given.iter().map(|k| traffic_key(*k)).collect();
                 let message = format!("a flow is one thing, not {}", names.join(" and "));
                 self.says(&place, DiagnosticKind::Key, message);
                 return None;
@@ -48,15 +49,21 @@ impl Resolver<'_> {
             || (kind == Is::OnOff && !over_udp);
         if !is_tcp && let Some(key) = TCP_KEYS.iter().find(|k| table.given(k).is_some()) {
             let place = table.place_of(key);
-            self.diagnostics.push(
-                place
-                    .says(DiagnosticKind::Key, format!("{key} is TCP's, and this flow is {kind}"))
-                    .help(if *key == "ecn" || (kind == Is::Quic && has(&QUIC, key)) {
-                        format!("write {kind} = {{ {key} = … }}")
-                    } else {
-                        format!("leave {key} out")
-                    }),
-            );
+            let (message, own) = match kind {
+                Is::TcpStack => (
+                    format!("{key} is of this project's TCP, and this flow is an implementation"),
+                    has(&TCP_STACK, key),
+                ),
+                _ => (
+                    format!("{key} is TCP's, and this flow is {kind}"),
+                    *key == "ecn" || (kind == Is::Quic && has(&QUIC, key)),
+                ),
+            };
+            self.diagnostics.push(place.says(DiagnosticKind::Key, message).help(if own {
+                format!("write {} = {{ {key} = … }}", traffic_key(kind))
+            } else {
+                format!("leave {key} out")
+            }));
             return None;
         }
         if kind != Is::Tcp && is_tcp && table.given("bytes").is_some() {
@@ -106,6 +113,7 @@ impl Resolver<'_> {
             Is::Program => self.program(table.table("program")?).map(Traffic::Program),
             Is::Tcp => Some(Traffic::Tcp(self.tcp(table, stack, bdp))),
             Is::Quic => self.quic(table.table("quic")?).map(Traffic::Quic),
+            Is::TcpStack => self.tcp_stack(table.table(traffic_key(kind))?).map(Traffic::TcpStack),
             Is::App => {
                 let words = self.own_words(table.item(kind.name())?, |v, words| v.app(words));
                 Some(Traffic::App(App { words, tcp: self.tcp(table, stack, bdp) }))
@@ -114,29 +122,9 @@ impl Resolver<'_> {
     }
 
     fn quic(&mut self, t: &Fields) -> Option<Quic> {
-        let item = t.item("stack")?;
-        let (stack, known) = named(item.text(), |name| self.vocabulary.quic_stack(name));
-        if let Err(error) = known {
-            self.word_error(item, error);
-            return None;
-        }
-        let cc = match t.item("cc") {
-            Some(item) => {
-                let (name, known) =
-                    named(item.text(), |name| self.vocabulary.quic_cc(name, &stack));
-                if let Err(error) = known {
-                    self.word_error(item, error);
-                }
-                name
-            }
-            None => self.vocabulary.quic_default(&stack).to_owned(),
-        };
+        let (stack, cc) = self.implementation(t, TrafficKind::Quic)?;
         for key in QUIC.keys.iter().filter(|key| t.given(key.name).is_some()) {
-            if let Some(why) = self.vocabulary.quic_lacks(&stack, key.name) {
-                let message = format!("{stack} has no {}: {why}", key.name);
-                let said = t.place_of(key.name).says(DiagnosticKind::Key, message);
-                self.diagnostics.push(said.help("leave it out, or use another stack"));
-            }
+            self.lacks(t, &stack, key.name, "leave it out, or use another stack");
         }
         if t.given("ack_delay").is_some() && t.given("ack_every").is_none() {
             self.says(
@@ -163,6 +151,65 @@ impl Resolver<'_> {
             max_pacing_rate: t.rate("max_pacing_rate"),
             timer_granularity: t.span("timer_granularity"),
         })
+    }
+
+    fn tcp_stack(&mut self, t: &Fields) -> Option<TcpStack> {
+        let (stack, cc) = self.implementation(t, TrafficKind::TcpStack)?;
+        let ecn = match t.text("ecn") {
+            Some("off") => EcnMode::Off,
+            Some("rfc3168") => EcnMode::Rfc3168,
+            Some("accecn") => EcnMode::AccEcn,
+            _ => EcnMode::Default,
+        };
+        // An implementation without ECN does by default the same as with `off`.
+        if !matches!(ecn, EcnMode::Default | EcnMode::Off) {
+            self.lacks(t, &stack, "ecn", "ecn = \"off\", or leave it out");
+        }
+        let others = TCP_STACK.keys.iter().filter(|key| key.name != "ecn");
+        for key in others.filter(|key| t.given(key.name).is_some()) {
+            self.lacks(t, &stack, key.name, "leave it out");
+        }
+        Some(TcpStack {
+            stack,
+            cc,
+            ecn,
+            bytes: t.count("bytes"),
+            initial_window: t.count("initial_window").map(|n| n as u32),
+            ack_delay: t.span("ack_delay"),
+            receive_window: t.count("receive_window")?,
+            timer_granularity: t.span("timer_granularity"),
+        })
+    }
+
+    /// The implementation that a table names, and its congestion control.
+    fn implementation(&mut self, t: &Fields, kind: TrafficKind) -> Option<(String, String)> {
+        let item = t.item("stack")?;
+        let (stack, known) = named(item.text(), |name| self.vocabulary.implementation(kind, name));
+        if let Err(error) = known {
+            self.word_error(item, error);
+            return None;
+        }
+        let cc = match t.item("cc") {
+            Some(item) => {
+                let (name, known) =
+                    named(item.text(), |name| self.vocabulary.implementation_cc(name, &stack));
+                if let Err(error) = known {
+                    self.word_error(item, error);
+                }
+                name
+            }
+            None => self.vocabulary.implementation_default(&stack).to_owned(),
+        };
+        Some((stack, cc))
+    }
+
+    /// Refuses a setting that an implementation does not have.
+    fn lacks(&mut self, t: &Fields, stack: &str, setting: &str, help: &str) {
+        if let Some(why) = self.vocabulary.implementation_lacks(stack, setting) {
+            let message = format!("{stack} has no {setting}: {why}");
+            let said = t.place_of(setting).says(DiagnosticKind::Key, message);
+            self.diagnostics.push(said.help(help));
+        }
     }
 
     fn tcp(&mut self, table: &Fields, stack: &str, bdp: Option<f64>) -> Tcp {

@@ -7,7 +7,7 @@ use super::name::is_class;
 use core::cell::RefCell;
 use core::ops::Range;
 use sojourn_language::{Takes, Vocabulary};
-use sojourn_model::{DeliveryTrace, Plugin, WordError};
+use sojourn_model::{DeliveryTrace, Plugin, TrafficKind, WordError};
 use sojourn_sim::{PacketBox, Sim};
 use sojourn_vocabulary::{CELLULAR, Words};
 use std::collections::BTreeMap;
@@ -135,20 +135,20 @@ impl Vocabulary for WithClasses {
         self.plain.stack(name)
     }
 
-    fn quic_stack(&self, name: &str) -> Result<(), WordError> {
-        self.plain.quic_stack(name)
+    fn implementation(&self, kind: TrafficKind, name: &str) -> Result<(), WordError> {
+        self.plain.implementation(kind, name)
     }
 
-    fn quic_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
-        self.plain.quic_cc(name, stack)
+    fn implementation_cc(&self, name: &str, stack: &str) -> Result<(), WordError> {
+        self.plain.implementation_cc(name, stack)
     }
 
-    fn quic_default(&self, stack: &str) -> &'static str {
-        self.plain.quic_default(stack)
+    fn implementation_default(&self, stack: &str) -> &'static str {
+        self.plain.implementation_default(stack)
     }
 
-    fn quic_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
-        self.plain.quic_lacks(stack, setting)
+    fn implementation_lacks(&self, stack: &str, setting: &str) -> Option<&'static str> {
+        self.plain.implementation_lacks(stack, setting)
     }
 
     fn gauges_of_cc(&self, name: &str) -> Option<Vec<String>> {

@@ -16,7 +16,7 @@ macro_rules! apps {
                 stream: Stream(Box<super::stream::Stream>);
                 short_flows: ShortFlows(Box<super::short_flows::ShortFlows>);
                 streaming: Streaming(Box<super::streaming::Streaming>);
-                #[cfg(feature = "quic")] quic: Quic(Box<super::quic::Quic>);
+                #[cfg(feature = "quic")] implementation: Implementation(Box<super::implementation::Implementation>);
             }
             by_words {
                 media: Media;
@@ -34,13 +34,13 @@ mod connections;
 mod elsewhere;
 mod endpoint;
 mod half;
+#[cfg(feature = "quic")]
+mod implementation;
 mod interface;
 mod media;
 mod named;
 mod netperf;
 mod probe;
-#[cfg(feature = "quic")]
-mod quic;
 mod report;
 pub(crate) mod setup;
 mod short_flows;

@@ -1,13 +1,17 @@
 //! The traffic of a flow if nothing were in its way.
 
 use super::ways::FRAME;
-use sojourn_model::{Flow, Pulse, Quic, ReceiveWindow, ShortFlows, TcWords, Tcp, Traffic, Udp};
+use sojourn_model::{
+    Flow, Pulse, Quic, ReceiveWindow, ShortFlows, TcWords, Tcp, TcpStack, Traffic, Udp,
+};
 use sojourn_stacks::Stack;
 use sojourn_units::sample::log_normal_by_percentiles;
 use sojourn_units::{Rate, parse_rate};
 
 /// Payload of a full segment of TCP with timestamps, bytes.
 const SEGMENT: f64 = 1448.0;
+/// Payload of a full segment without timestamps, bytes.
+const STACK_SEGMENT: f64 = 1460.0;
 /// Ethernet, IPv4 and UDP or ICMP in front of a datagram's payload, bytes.
 const HEADERS: f64 = 42.0;
 /// UDP payload of a full QUIC packet, bytes: the result of the implementations' search for the path's MTU.
@@ -90,6 +94,7 @@ impl Offered {
             // How much it has to say, only it knows: no more than its path carries.
             Traffic::App(app) => greedy(&app.tcp),
             Traffic::Quic(quic) => of_quic(quic, rtt.max(LEAST_RTT), loss),
+            Traffic::TcpStack(tcp) => of_tcp_stack(tcp, rtt.max(LEAST_RTT), loss),
             // The simulator refuses them: no packet of theirs is here.
             Traffic::Program(_) => steady(0.0, SEGMENT),
         }
@@ -107,6 +112,20 @@ fn of_quic(quic: &Quic, rtt: f64, loss: f64) -> Offered {
         rate: paced.into_iter().fold(window / rtt, f64::min),
         length,
         most: quic.bytes.map_or(f64::INFINITY, |bytes| (bytes as f64 / QUIC_PAYLOAD).ceil()),
+        window: Some(window),
+        there: 1.0,
+        rows: 0.0,
+    }
+}
+
+/// One TCP connection of an implementation: its receiver's buffer a round trip, unless losses keep its window smaller.
+fn of_tcp_stack(tcp: &TcpStack, rtt: f64, loss: f64) -> Offered {
+    let window =
+        (tcp.receive_window as f64 / STACK_SEGMENT).min(window_by_loss(&tcp.cc, rtt, loss));
+    Offered {
+        rate: window / rtt,
+        length: FRAME,
+        most: tcp.bytes.map_or(f64::INFINITY, |bytes| (bytes as f64 / STACK_SEGMENT).ceil()),
         window: Some(window),
         there: 1.0,
         rows: 0.0,
@@ -151,7 +170,7 @@ fn greedy(tcp: &Tcp, stack: &Stack, rtt: f64, loss: f64) -> Offered {
 /// `1.054 (RTT/p)^¾` where that is larger (RFC 9438, equation 6 with C = 0.4 and β = 0.7). A BBR's is not limited by
 /// single losses.
 fn window_by_loss(cc: &str, rtt: f64, loss: f64) -> f64 {
-    if loss <= 0.0 || cc.starts_with("bbr") {
+    if loss <= 0.0 || cc.starts_with("bbr") || cc == "none" {
         return f64::INFINITY;
     }
     let reno = (1.5 / loss).sqrt();

@@ -4,7 +4,7 @@ use super::*;
 use crate::Sim;
 use crate::dumbbell::Dumbbell;
 use sojourn_engine::Engine as _;
-use sojourn_model::{Event, Quic, ReceiveWindow, Tcp, Udp};
+use sojourn_model::{Event, Quic, ReceiveWindow, Tcp, TcpStack, Udp};
 use sojourn_units::{Ecn, Rate, Span};
 
 fn of(scenario: &Scenario) -> Foreseen {
@@ -194,4 +194,26 @@ fn quic_is_limited_by_its_windows_its_pacing_and_its_bytes() {
     let Kind::Netem(netem) = &mut lossy.hops[0].down[0].kind else { panic!("no netem") };
     netem.chain[0] += " loss 1%";
     about(of(&lossy).packets, 150_f64.sqrt() * 50.0 * 10.0);
+}
+
+/// Segments of 1460 bytes. Without a control losses change nothing.
+#[test]
+fn an_implementation_of_tcp_is_limited_by_its_buffer_and_its_bytes() {
+    let of_stack = |cc: &str, change: &dyn Fn(&mut TcpStack)| {
+        let mut scenario = line(&["cubic"]);
+        let mut tcp = TcpStack::plain("smoltcp", cc);
+        change(&mut tcp);
+        scenario.flows[0].traffic = Traffic::TcpStack(tcp);
+        scenario
+    };
+    about(of(&of_stack("cubic", &|_| {})).packets, 50e6 * 10.0 / 8.0 / 1514.0);
+    let small = |tcp: &mut TcpStack| tcp.receive_window = 29_200;
+    about(of(&of_stack("reno", &small)).packets, 20.0 * 50.0 * 10.0);
+    about(of(&of_stack("reno", &|tcp| tcp.bytes = Some(1_460_001))).packets, 1001.0);
+    for (cc, packets) in [("reno", 150_f64.sqrt()), ("none", 20.0)] {
+        let mut lossy = of_stack(cc, &small);
+        let Kind::Netem(netem) = &mut lossy.hops[0].down[0].kind else { panic!("no netem") };
+        netem.chain[0] += " loss 1%";
+        about(of(&lossy).packets, packets * 50.0 * 10.0);
+    }
 }

@@ -4,11 +4,15 @@
 use crate::packet::mss;
 use crate::packet::{Body, Packet, PacketBox};
 use crate::topology::stack;
+#[cfg(feature = "quic")]
+use sojourn_model::Ip;
 use sojourn_model::{Direction, Flow, ReceiveWindow, Scenario, Traffic};
 use sojourn_qdisc::Packet as _;
 use sojourn_transport::ecn::{Agreed, Flags, Request, accurate, conclude, option};
 use sojourn_transport::segment::{Seq, after, before};
 use sojourn_units::{Ecn, Random};
+#[cfg(feature = "quic")]
+use std::net::{IpAddr, SocketAddr};
 
 /// The server's side and the client's. In the published harness the side that data comes from has the first, too.
 const ADDRESSES: [[u8; 4]; 2] = [[10, 9, 9, 1], [10, 9, 9, 2]];
@@ -18,6 +22,31 @@ const PREFIX: [u8; 6] = [0xfd, 0, 0, 9, 0, 9];
 const PORTS: [u16; 2] = [super::SENDER_PORT, 50_000];
 /// Flows and connections above this share ports with earlier ones.
 const MOST_PORTS: usize = 15_000;
+
+/// The addresses and ports of the sender and of the receiver of the flow of this number.
+#[cfg(feature = "quic")]
+pub(crate) fn endpoints(index: usize, flow: &Flow) -> [SocketAddr; 2] {
+    let server = usize::from(flow.direction == Direction::Up);
+    core::array::from_fn(|end| {
+        let host = usize::from(end != server);
+        let address = match flow.ip {
+            Ip::V4 => IpAddr::from(ADDRESSES[host]),
+            Ip::V6 => IpAddr::from(address_v6(host as u8 + 1)),
+        };
+        SocketAddr::new(address, port(end, index))
+    })
+}
+
+/// The port of an end of the flow of this number.
+const fn port(end: usize, index: usize) -> u16 {
+    PORTS[end] + (index % MOST_PORTS) as u16
+}
+
+/// The address of a host of IP version 6.
+const fn address_v6(host: u8) -> [u8; 16] {
+    let [a, b, c, d, e, f] = PREFIX;
+    [a, b, c, d, e, f, 0, 0, 0, 0, 0, 0, 0, 0, 0, host]
+}
 
 /// One end: of the sender of the flow's data (0), or of the receiver (1).
 #[derive(Debug)]
@@ -70,7 +99,7 @@ impl Conversation {
     /// Of the flow of this number, at rest.
     pub(super) fn new(index: usize, flow: &Flow, scenario: &Scenario) -> Self {
         let random = Random::named(scenario.seed, &format!("flow/{}/wire", flow.name));
-        Self::with(index, PORTS.map(|first| first + (index % MOST_PORTS) as u16), random, flow)
+        Self::with(index, [port(0, index), port(1, index)], random, flow)
     }
 
     /// Of the connection of this number of a flow that has many. The end that asks, and receives, has a port of its own,
@@ -133,12 +162,7 @@ impl Conversation {
 
     /// The same of IP version 6.
     pub(super) fn addresses_v6(&self, from_receiver: bool) -> [[u8; 16]; 2] {
-        let [server, client] = [1, 2].map(|host| {
-            let mut address = [0; 16];
-            (address[..6]).copy_from_slice(&PREFIX);
-            address[15] = host;
-            address
-        });
+        let [server, client] = [1, 2].map(address_v6);
         if self.is_at_server(from_receiver) { [server, client] } else { [client, server] }
     }
 

@@ -40,5 +40,7 @@ mod small_packets;
 mod standstill;
 mod stepping;
 mod tc;
+#[cfg(feature = "quic")]
+mod tcp_stack;
 mod watching;
 mod windows;

@@ -127,7 +127,7 @@ def _with_numbers(
 @functools.cache
 def _listed() -> dict[str, frozenset[str]]:
     """Return the numbers that each congestion control tells of itself, by its name."""
-    entries = [*listings.ccs(), *listings.quic()]
+    entries = [*listings.ccs(), *listings.implementations()]
     return {entry["name"]: frozenset(one["name"] for one in entry["gauges"]) for entry in entries}
 
 
@@ -138,7 +138,7 @@ def _reported(run: Run, flow: str) -> frozenset[str]:
     if own is None or _core.facts(run.engine).kernels:
         return frozenset()
     traffic = own["traffic"]
-    stack = f"{traffic['stack']}/" if traffic["kind"] == "quic" else ""
+    stack = f"{traffic['stack']}/" if traffic["kind"] in {"quic", "tcp_stack"} else ""
     return _listed().get(f"{stack}{traffic.get('cc', '')}", frozenset())
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from sojourn.core import listings
 from sojourn.evidence.evaluation.document import Kind
 from sojourn.experiments.experiment import parse
 
@@ -41,8 +42,8 @@ class Subject:
         parse(text, "evaluate", settings=self.settings(text), engine=engine, plugins=plugins)
 
     @property
-    def is_quic(self) -> bool:
-        """Whether it is a QUIC stack's."""
+    def is_implementation(self) -> bool:
+        """Whether it is an implementation's."""
         return self.of == "cc" and "/" in self.word and not self.word.startswith("python:")
 
     @property
@@ -77,7 +78,8 @@ class Subject:
             return [f"hop.{hop}.qdisc={word}" for hop in TESTED_HOPS if hop in hops]
         named = {flow["name"] for flow in tree.get("flow", ())}
         flows = [flow for flow in TESTED if flow in named]
-        if not self.is_quic:
+        if not self.is_implementation:
             return [f"flow.{flow}.cc={word}" for flow in flows]
         stack, _, cc = self.word.partition("/")
-        return [f"flow.{flow}.quic.{key}={value}" for flow in flows for key, value in (("stack", stack), ("cc", cc))]
+        own = listings.key_of(stack)
+        return [f"flow.{flow}.{own}.{key}={value}" for flow in flows for key, value in (("stack", stack), ("cc", cc))]

@@ -21,7 +21,7 @@ from sojourn.errors import SojournError, UsageError
 from sojourn.experiments import experiment, library
 from sojourn.experiments.single import single
 
-_ELSEWHERE: Final = frozenset({"quic", "program"})
+_ELSEWHERE: Final = frozenset({"quic", "tcp_stack", "program"})
 """Traffic that the playground has not."""
 
 _VALUES: Final = frozenset({"--set", "-o", "--output", "--seeds", "--only", "--engine", "--threads", "--precision"})

@@ -1,25 +1,36 @@
-//! One QUIC connection between two ends of an implementation in public use (`sojourn-quic`): its datagrams are packets
-//! of the run, with their bytes.
+//! One connection of QUIC or TCP between two ends of an implementation in public use (`sojourn-quic`): its datagrams or
+//! segments are packets of the run, with their bytes.
 
 use super::interface::App;
 use super::report::{FlowReport, Record};
 use super::setup::{FromFlow, Setup};
 use crate::host::HostTx;
 use crate::packet::{Body, Packet};
+use crate::tap::endpoints;
 use sojourn_model::{Direction, Traffic};
-use sojourn_quic::{Connection, End, Measured, Reduced, connect};
+use sojourn_quic::{Connection, End, Measured, Reduced, connect, connect_tcp};
 use sojourn_record::{FlowSample, RecoveryState};
 use sojourn_transport::cc::INFINITE_SSTHRESH;
-use sojourn_units::{Ecn, Span, Time};
+use sojourn_units::{ETHERNET_HEADER, Ecn, Span, Time};
+
+/// What an end hands to its host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Unit {
+    /// Payload of a UDP datagram.
+    Datagram,
+    /// An IP packet.
+    Packet,
+}
 
 /// The connection and what its hosts count.
 #[derive(Debug)]
-pub(crate) struct Quic {
+pub(crate) struct Implementation {
     connection: Box<dyn Connection>,
+    unit: Unit,
     is_finite: bool,
     sent: [u32; 2],
     received: [u32; 2],
-    /// Datagrams that reached the receiver with CE, and the sender.
+    /// What reached the receiver with CE, and the sender.
     ce: [u64; 2],
     /// RTT samples that the records have.
     noted: u64,
@@ -27,13 +38,24 @@ pub(crate) struct Quic {
     opened: Option<(Time, Time)>,
 }
 
-impl FromFlow for Quic {
+impl FromFlow for Implementation {
     fn of(setup: &mut Setup<'_>) -> Option<Self> {
-        let Traffic::Quic(quic) = &setup.flow.traffic else { return None };
-        let upload = setup.flow.direction == Direction::Up;
+        let (flow, seed) = (setup.flow, setup.seed);
+        let upload = flow.direction == Direction::Up;
+        let (connection, unit, bytes) = match &flow.traffic {
+            Traffic::Quic(quic) => {
+                (connect(quic, upload, seed, &flow.name), Unit::Datagram, quic.bytes)
+            }
+            Traffic::TcpStack(tcp) => {
+                let ends = endpoints(setup.owner.flow as usize, flow);
+                (connect_tcp(tcp, ends, upload, seed, &flow.name), Unit::Packet, tcp.bytes)
+            }
+            _ => return None,
+        };
         Some(Self {
-            connection: connect(quic, upload, setup.seed, &setup.flow.name),
-            is_finite: quic.bytes.is_some(),
+            connection,
+            unit,
+            is_finite: bytes.is_some(),
             sent: [0; 2],
             received: [0; 2],
             ce: [0; 2],
@@ -51,18 +73,30 @@ const fn index(end: End) -> usize {
     }
 }
 
-impl Quic {
-    /// Lets the connection act; the datagrams that it sends leave.
+/// Whether an IP packet with a TCP segment, whole and without extensions, has data.
+fn has_data(packet: &[u8]) -> bool {
+    let at = |n: usize| usize::from(packet.get(n).copied().unwrap_or(0));
+    let tcp = if at(0) >> 4 == 4 { (at(0) & 15) * 4 } else { 40 };
+    packet.len() > tcp + (at(tcp + 12) >> 4) * 4
+}
+
+impl Implementation {
+    /// Lets the connection act; its packets leave.
     fn act(
         &mut self,
         tx: &mut HostTx<'_>,
         act: impl FnOnce(&mut dyn Connection, sojourn_quic::Out<'_>),
     ) {
-        let sent = &mut self.sent;
+        let (sent, unit) = (&mut self.sent, self.unit);
         act(&mut *self.connection, &mut |datagram| {
             let number = &mut sent[index(datagram.from)];
             let back = datagram.from == End::Receiver;
-            tx.send_payload(*number, datagram.payload, datagram.ecn, back);
+            match unit {
+                Unit::Datagram => {
+                    tx.send_payload(*number, datagram.payload, datagram.ecn, back);
+                }
+                Unit::Packet => tx.send_ip(datagram.payload, datagram.ecn, back),
+            }
             *number += 1;
         });
     }
@@ -85,7 +119,7 @@ impl Quic {
     }
 }
 
-impl App for Quic {
+impl App for Implementation {
     fn start(&mut self, tx: &mut HostTx<'_>) {
         let now = tx.now();
         self.opened = Some((now, Time::NEVER));
@@ -97,14 +131,20 @@ impl App for Quic {
     }
 
     fn on_packet(&mut self, tx: &mut HostTx<'_>, packet: &Packet) {
-        let (Body::Datagram { .. }, Some(payload)) = (packet.body(), packet.payload()) else {
-            return;
+        let Some(bytes) = packet.payload() else { return };
+        let (payload, is_data) = match (packet.body(), self.unit) {
+            (Body::Datagram { .. }, Unit::Datagram) => (bytes, true),
+            (Body::Frame { .. }, Unit::Packet) => {
+                let ip = bytes.get(ETHERNET_HEADER as usize..).unwrap_or_default();
+                (ip, has_data(ip))
+            }
+            _ => return,
         };
         let at = if packet.is_from_receiver() { End::Sender } else { End::Receiver };
         let ecn = packet.ecn_field();
         self.received[index(at)] += 1;
         self.ce[index(at)] += u64::from(ecn == Ecn::Ce);
-        if at == End::Receiver {
+        if at == End::Receiver && is_data {
             tx.note_delivery(packet);
         }
         let now = tx.now();
@@ -148,15 +188,17 @@ impl App for Quic {
         let rate = |bits: Option<u64>| bits.map_or(f64::NAN, |bits| bits as f64);
         // A window of BBR's may be shorter than a packet for a moment.
         let packets = |bytes: u64| bytes.div_ceil(packet.max(1));
-        let ssthresh = m.ssthresh.map_or(u64::from(INFINITE_SSTHRESH), packets);
+        // Without a window there is no threshold, either.
+        let none = if m.window.is_some() { u64::from(INFINITE_SSTHRESH) } else { 0 };
+        let ssthresh = m.ssthresh.map_or(none, packets);
         Record::Connection(FlowSample {
             delivery_rate_bps: rate(m.delivery_rate),
             rtt_s: seconds(m.rtt),
             srtt_s: seconds(m.srtt),
-            cwnd: packets(m.window),
+            cwnd: m.window.map_or(0, packets),
             ssthresh: ssthresh.min(u64::from(INFINITE_SSTHRESH)),
             in_flight: packets(m.in_flight),
-            retransmits: m.lost,
+            retransmits: m.repeated,
             lost: m.lost,
             delivered: m.acked,
             ce: self.ce[index(End::Receiver)],
@@ -183,19 +225,51 @@ impl App for Quic {
             Some((begun, opened)) if !opened.is_never() => (opened - begun).as_secs_f64(),
             _ => f64::NAN,
         };
-        let totals = vec![
-            ("datagrams_sent", sent),
-            ("datagrams_received", received),
-            ("answers_sent", back),
-            ("answers_received", answers),
-            ("packets_lost", m.lost as f64),
-            ("loss_events", m.loss_events as f64),
-            ("ecn_events", m.ecn_events as f64),
-            ("persistent_congestion", m.persistent as f64),
-            ("ce_packets", self.ce[index(End::Receiver)] as f64),
-            ("handshake_s", handshake),
-            ("delivered_bytes", self.delivered_bytes() as f64),
-        ];
+        let ce = self.ce[index(End::Receiver)] as f64;
+        let totals = match self.unit {
+            Unit::Datagram => vec![
+                ("datagrams_sent", sent),
+                ("datagrams_received", received),
+                ("answers_sent", back),
+                ("answers_received", answers),
+                ("packets_lost", m.lost as f64),
+                ("loss_events", m.loss_events as f64),
+                ("ecn_events", m.ecn_events as f64),
+                ("persistent_congestion", m.persistent as f64),
+                ("ce_packets", ce),
+                ("handshake_s", handshake),
+                ("delivered_bytes", self.delivered_bytes() as f64),
+            ],
+            Unit::Packet => vec![
+                ("segments_sent", sent),
+                ("segments_received", received),
+                ("answers_sent", back),
+                ("answers_received", answers),
+                ("retransmits", m.repeated as f64),
+                ("ce_packets", ce),
+                ("handshake_s", handshake),
+                ("delivered_bytes", self.delivered_bytes() as f64),
+            ],
+        };
         FlowReport { totals, ..FlowReport::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_segment_has_data_behind_its_options() {
+        let mut packet = vec![0; 20 + 32];
+        (packet[0], packet[32]) = (0x45, 8 << 4);
+        assert!(!has_data(&packet));
+        packet.push(0);
+        assert!(has_data(&packet));
+        let mut packet = vec![0; 40 + 20];
+        (packet[0], packet[52]) = (0x60, 5 << 4);
+        assert!(!has_data(&packet) && !has_data(&[]));
+        packet.push(0);
+        assert!(has_data(&packet));
     }
 }
