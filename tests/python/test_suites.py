@@ -73,6 +73,7 @@ CELLS: Final = {
     "c4/short-long": 1,
     "known-results/bbr3-beside-cubic": 2 * 3 * 4,
     "known-results/bbr3-ecn": 4 * 2,
+    "known-results/bbr3-pam-2024": 2 * 6,
     "known-results/comcast-pie": 2 * 4,
     "known-results/fq-pie": 2 * 3,
     "known-results/ns3-aqm": 6,
