@@ -332,9 +332,9 @@ fn ends(decided: &Scenario, stacks: &[String]) -> Vec<Ends> {
     decided.flows.iter().map(|flow| ends_of(flow).filter(|_| is_own(flow))).collect()
 }
 
-/// Gives each flow with a receiver at another guest the bytes that this one has received: at each of its own times those of the
-/// receiver's sample at or after it. Both guests sample at the same times, but for a flow's last sample: what has arrived by the
-/// next step then counts.
+/// Fills in the received bytes of each flow with its receiver at another guest: each sample of the sender takes those of the
+/// receiver's first sample at or after it. Both guests sample at the same times; only a flow's last sample may come between two,
+/// and takes the bytes of the next step.
 pub(crate) fn join_ends(decided: &Scenario, stacks: &[String], samples: &mut [&mut Samples]) {
     for (number, ends) in ends(decided, stacks).into_iter().enumerate() {
         let Some([sender, receiver]) = ends.filter(|ends| ends[0] != ends[1]) else { continue };

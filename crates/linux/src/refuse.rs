@@ -136,7 +136,7 @@ pub(crate) fn divided(decided: &Scenario) -> Vec<Unsupported> {
             refusals.limit(
                 "two kernels for one flow of this kind",
                 &Place::Flow(flow.name.clone()),
-                "one agent carries out both of its ends, of which one waits for the other",
+                "one agent carries out both of its ends, and one end waits for the other",
                 "leave receiver_stack out; a TCP transfer, on_off and a ping can have it",
             );
         }

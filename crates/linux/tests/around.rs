@@ -237,9 +237,8 @@ fn two_versions_share_a_queue(older: &str) {
     assert_ne!(bits(&run(&Scenario { seed: 2, ..s })), first);
 }
 
-/// A flow from one kernel to another: what its receiver has is its goodput, next to a flow within the first kernel. A transfer of a
-/// known size arrives to the last byte, a period of on and off stops, and a ping is answered. Here both kernels are one program,
-/// so two ends in one guest and in two give the same.
+/// A flow from one kernel to another, next to a flow within the first kernel. A transfer of a known size arrives to the last byte,
+/// and the other kernel answers a ping. Here both kernels are one program, so two ends in one guest and in two give the same.
 fn a_flow_has_two_kernels() {
     let other = "linux-6.12";
     let one = Linux::new().kernel(STACK).unwrap().clone();

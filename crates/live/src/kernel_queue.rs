@@ -517,7 +517,7 @@ mod tests {
     }
 
     /// Of three packets of one connection the second is dropped, and the third comes back marked; a packet of another
-    /// connection passes them. What comes back twice, or was nobody's, is counted.
+    /// connection passes them. The queue counts a frame that comes back twice, and one without a packet.
     #[test]
     fn what_comes_back_says_what_the_kernel_did() {
         let mut bench = Bench::new();

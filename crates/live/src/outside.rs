@@ -5,9 +5,9 @@
 //! ```
 //!
 //! pasta needs no privilege. It makes a tap device in the relay's namespace and ends TCP and UDP of the client there: it answers
-//! for each peer and opens a socket on the host for it. So a connection has two ends of TCP beyond the relay; what the queue sees
-//! is the client's connection with pasta, with the congestion control of the client for uploads and, for downloads, of pasta, which
-//! takes the window of the host's own socket.
+//! for each peer and opens a socket on the host for it. So the queue carries the client's connection with pasta, and the machine's
+//! network a second one. The client's congestion control sends uploads; pasta sends downloads, within the window of the host's
+//! own socket.
 //!
 //! Invariants: nobody reaches a port of the machine's loopback address by it (`--no-map-gw`), nor the client from outside; it ends
 //! with this process, however that ends, and with [`Outside`].

@@ -68,7 +68,7 @@ impl Template {
     ) -> Connection {
         let (client, server) = (random.next_u32(), random.next_u32());
         let owner = path.owner.connection(number);
-        // Of the half that goes with the flow's data, and of the other, whose sender is the flow's receiver.
+        // The half with the flow's data, and the other: there the flow's receiver sends.
         let along = HostStack {
             stack: self.stack,
             quirks: &self.quirks,
