@@ -38,7 +38,7 @@ pub use lab::HelperCommand;
 pub use packet::Packet;
 pub use protocol::Failure;
 pub use shell::{Ended, Shell, ShellError, Window, shell};
-pub use validity::{MOST_BUSY, MOST_LATE_S, Validity};
+pub use validity::{MOST_BUSY, MOST_LATE_S, MOST_STOPPED, Validity};
 
 /// The engine's name.
 pub const NAME: &str = "live";

@@ -37,6 +37,8 @@ use std::time::Duration;
 
 /// The last stretch before a departure, in which the loop watches the clock instead of sleeping.
 const NEAR: Span = Span::from_micros(60);
+/// A loop that comes later than this to a departure or a frame has been stopped.
+const STOPPED: Span = Span::from_millis(1);
 /// The loop wakes at least this often.
 const LOOK: Span = Span::from_millis(20);
 /// Frames received, and sent, by one call.
@@ -178,6 +180,8 @@ struct Counts {
     oversized: u64,
     /// Frames that a socket had no room for.
     overrun: u64,
+    /// How long something was due, or a frame waited, and the loop did not run.
+    stopped: Span,
 }
 
 /// What has arrived in the kernel.
@@ -309,6 +313,11 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
                 is_full |= self.receive_back(now, number, batch, &queue.back, &mut arrivals)?;
             }
             arrivals.sort_by_key(|arrival| arrival.0);
+            let first = arrivals.first().map_or(Time::NEVER, |arrival| arrival.0);
+            let late = now.since(self.network.agenda.next().0.min(self.due()).min(first));
+            if late > STOPPED {
+                self.counts.stopped += late;
+            }
             for (at, arrival) in arrivals.drain(..) {
                 self.catch_up(at)?;
                 match arrival {
@@ -682,6 +691,7 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
             frames: self.counts.frames,
             super_packets: self.counts.super_packets,
             joined: self.counts.joined,
+            stopped: self.counts.stopped.as_secs_f64() / length.as_secs_f64().max(1e-9),
             clock_steps: self.clock.steps,
             relay_cpu: machine.relay.as_secs_f64() / length.as_secs_f64().max(1e-9),
             spin: self.setting.spin,

@@ -5,6 +5,8 @@
 
 /// 99 % of the packets have to leave this early after the model's time, s.
 pub const MOST_LATE_S: f64 = 1e-3;
+/// The relay may be stopped for this share of the run: departures or frames waited for it by more than a millisecond.
+pub const MOST_STOPPED: f64 = 0.01;
 /// The relay may be busy for this share of the run, unless it was asked to spin.
 pub const MOST_BUSY: f64 = 0.95;
 
@@ -31,6 +33,8 @@ pub struct Validity {
     pub super_packets: u64,
     /// Packets that left the relay as a part of a super-packet, less those packets.
     pub joined: u64,
+    /// Share of the run in which a departure was due or a frame waited, by more than a millisecond, and the relay did not run.
+    pub stopped: f64,
     /// Steps of the real-time clock.
     pub clock_steps: u64,
     /// CPU time of the relay, as a share of the run's length.
@@ -51,6 +55,12 @@ impl Validity {
             let (late, most) = (self.late_p99_s * 1e3, MOST_LATE_S * 1e3);
             found.push(format!("packets left late: 99 % within {late:.2} ms, limit {most} ms"));
         }
+        if self.stopped > MOST_STOPPED {
+            let (percent, most) = (self.stopped * 100.0, MOST_STOPPED * 100.0);
+            found.push(format!(
+                "the relay was stopped for {percent:.1} % of the run, limit {most} %"
+            ));
+        }
         if self.overrun > 0 {
             found.push(format!("{} frames were lost before the relay read them", self.overrun));
         }
@@ -65,7 +75,7 @@ impl Validity {
     }
 
     /// Names and values for the table `totals`.
-    pub fn totals(&self) -> [(&'static str, f64); 15] {
+    pub fn totals(&self) -> [(&'static str, f64); 16] {
         [
             ("valid", f64::from(u8::from(self.faults().is_empty()))),
             ("lateness_p50_s", self.late_p50_s),
@@ -78,6 +88,7 @@ impl Validity {
             ("frames", self.frames as f64),
             ("super_packets", self.super_packets as f64),
             ("joined_packets", self.joined as f64),
+            ("relay_stopped_share", self.stopped),
             ("clock_steps", self.clock_steps as f64),
             ("relay_cpu_share", self.relay_cpu),
             ("machine_busy_share", self.busy),
@@ -101,6 +112,7 @@ mod tests {
         frames: 10,
         super_packets: 0,
         joined: 0,
+        stopped: 0.001,
         clock_steps: 0,
         relay_cpu: 0.4,
         spin: false,
@@ -114,6 +126,7 @@ mod tests {
         assert_eq!(GOOD.totals()[0], ("valid", 1.0));
         let bad = [
             Validity { late_p99_s: 1.1e-3, ..GOOD },
+            Validity { stopped: 0.011, ..GOOD },
             Validity { overrun: 1, ..GOOD },
             Validity { unsent: 1, ..GOOD },
             Validity { relay_cpu: 0.96, ..GOOD },

@@ -82,10 +82,13 @@ fn disturbed(frame: &Frame<'_>) -> Option<Remark> {
         flows: Vec::new(),
         message: format!(
             "the run is not valid: 99 % of the packets left within {:.2} ms of their time, {:.0} were lost outside of the \
-             queues, and the relay was busy for {:.0}% of the run",
+             queues, and the relay was busy for {:.0}% of the run and stopped for {:.1}%",
             of("lateness_p99_s") * 1e3,
             of("socket_drops") + of("unsent_packets"),
             of("relay_cpu_share") * 100.0,
+            // A run of an earlier version does not know.
+            Some(of("relay_stopped_share")).filter(|share| share.is_finite()).unwrap_or(0.0)
+                * 100.0,
         ),
         help: "run it on an idle machine; docs/live.md has the limits".to_owned(),
         enough: None,
