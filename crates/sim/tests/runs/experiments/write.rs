@@ -385,7 +385,9 @@ impl File {
             "link" => self.draw.link(),
             "change" => self.draw.change(),
             "netem" => self.draw.netem(),
-            "stack" => STACKS[self.draw.below(STACKS.len() as u64) as usize].name.to_owned(),
+            "stack" | "receiver_stack" => {
+                STACKS[self.draw.below(STACKS.len() as u64) as usize].name.to_owned()
+            }
             "hops" | "hop" | "bleach" => self.draw.one_of(&self.hops.clone()),
             "before" | "after" => self.draw.one_of(&["netem", "qdisc"]).to_owned(),
             "group" => self.draw.one_of(&["g", "k"]).to_owned(),
