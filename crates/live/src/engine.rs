@@ -312,13 +312,15 @@ impl Live {
         for (number, wanted) in wanted.into_iter().enumerate() {
             if let Err(failure) = lab.queue(number, &wanted.words) {
                 let name = wanted.queue.qdisc.name();
+                let get = match failure.errno {
+                    libc::ENOENT => "install iproute2, which has tc".to_owned(),
+                    _ => format!("as root: modprobe sch_{name}"),
+                };
                 refusals.push(Unsupported {
                     what: Feature::Limit(format!("{name} by the kernel").into()),
                     place: Place::Element(wanted.path),
                     why: format!("this machine's kernel does not take it: {failure}"),
-                    help: format!(
-                        "as root: modprobe sch_{name}; or write by = \"sojourn\" in the hop"
-                    ),
+                    help: format!("{get}; or write by = \"sojourn\" in the hop"),
                 });
             }
         }

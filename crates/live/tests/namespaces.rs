@@ -344,7 +344,13 @@ fn a_queue_by_the_kernel_is_its_own() {
     let rest = "[[flow]]\nname = \"f\"\nudp = { rate = \"4mbit\", payload = 1000 }\n";
     let hop = "rate = \"2mbit\"\nqdisc = \"pfifo limit 20\"\nrtt = \"10ms\"";
     for by in ["kernel", "sojourn"] {
-        let run = made(live("3s", &format!("{hop}\nby = \"{by}\""), rest));
+        let (scenario, engine) = live("3s", &format!("{hop}\nby = \"{by}\""), rest);
+        if let Some(why) = engine.refuse(&scenario).first() {
+            assert!(by == "kernel" && why.why.contains("this machine's kernel"), "{why}");
+            eprintln!("a queue by the kernel is left out: {why}");
+            continue;
+        }
+        let run = made((scenario, engine));
         let of = |name: &str| of_total(&run, "link.down.qdisc", name);
         let (entered, left, dropped) = (of("entered"), of("left"), of("dropped"));
         assert!((500.0..1600.0).contains(&entered), "{by}: {entered} entered");
@@ -380,7 +386,9 @@ fn what_a_kernel_lacks_is_refused_by_name() {
         said.join("\n")
     };
     let fifo = "rate = \"10mbit\"\nqdisc = \"pfifo\"";
-    assert_eq!(refused(fifo, ""), "");
+    let said = refused(fifo, "");
+    // Without iproute2, or a kernel with htb, everything is.
+    assert!(said.is_empty() || said.contains("pfifo by the kernel: "), "{said}");
     let line = refused(&format!("{fifo}\nshaper = \"line\""), "");
     assert!(line.contains("link.down.qdisc: shaper line: a kernel's device has no rate"), "{line}");
     let event = "[[event]]\nname = \"e\"\nat = \"100ms\"\nhop = \"link\"\nrate = \"1mbit\"\n";
@@ -388,9 +396,7 @@ fn what_a_kernel_lacks_is_refused_by_name() {
     assert!(said.contains("event e: changes of a queue by the kernel: "), "{said}");
     let said = refused("rate = \"10mbit\"\nqdisc = \"lfq_cobalt\"", "");
     assert!(
-        said.contains(
-            "lfq_cobalt by the kernel: this machine's kernel does not take it: tc qdisc add dev q0"
-        ),
+        said.contains("lfq_cobalt by the kernel: this machine's kernel does not take it: tc "),
         "{said}"
     );
 }
