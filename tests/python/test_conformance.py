@@ -197,16 +197,16 @@ def test_an_event_that_never_came_skips(run: Run) -> None:
 
 
 def test_every_case_asks_for_what_there_is() -> None:
-    told = {one["name"] for entry in [*listings.ccs(), *listings.implementations()] for one in entry["gauges"]}
-    told |= {"goodput", "delivery_rate", "recovery", "rtt", "srtt", "rttvar", "pacing_rate", "cwnd", "ssthresh"}
-    told |= {"inflight", "retransmits", "lost", "delivered", "ce", "ece"} | COMPUTED
-    told |= {"hystart_phase"}  # of slow_start = "hystart++", whatever the control
+    known = {one["name"] for entry in [*listings.ccs(), *listings.implementations()] for one in entry["gauges"]}
+    known |= {"goodput", "delivery_rate", "recovery", "rtt", "srtt", "rttvar", "pacing_rate", "cwnd", "ssthresh"}
+    known |= {"inflight", "retransmits", "lost", "delivered", "ce", "ece"} | COMPUTED
+    known |= {"hystart_phase"}  # of slow_start = "hystart++", whatever the control
     for document in documents().values():
         for case in document.cases:
             for one in case.expectations:
                 for own in (one.words, one.where, *(m.words for m in (one.start, one.end) if m)):
                     plain = {name for name in (own.names if own else ()) if "." not in name}
-                    assert plain <= told, f"{case.name}: {plain - told}"
+                    assert plain <= known, f"{case.name}: {plain - known}"
 
 
 def test_the_drafts_22_cases_are_all_there() -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import termios
@@ -145,15 +146,44 @@ def test_the_last_line_of_a_terminal_has_the_status(tmp_path: Path) -> None:
     assert b"done\r\n" in shown
 
 
+def status(process: Path) -> list[str]:
+    """A process's state and its parent's number (proc_pid_stat(5)); nothing once it has ended."""
+    try:
+        return (process / "stat").read_text().rpartition(")")[2].split()[:2]
+    except OSError:
+        return []
+
+
+def parent(process: Path) -> int | None:
+    found = status(process)
+    return int(found[1]) if found else None
+
+
+def is_running(process: Path) -> bool:
+    """Whether a process is still there a second later."""
+    for _ in range(20):
+        if status(process)[:1] in ([], ["Z"]):
+            return False
+        time.sleep(0.05)
+    return True
+
+
 @pytest.mark.usefixtures("allowed")
-def test_a_killed_shell_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), ("--internet",)])
+def test_a_killed_shell_leaves_no_process(tmp_path: Path, more: tuple[str, ...]) -> None:
+    if more and shutil.which("pasta") is None:
+        pytest.skip("pasta is not installed (apt install passt)")
     script = "while :; do sleep 0.02; touch alive; done"
-    command = [sys.executable, "-m", "sojourn", "shell", "-q", "--", "sh", "-c", script]
+    command = [sys.executable, "-m", "sojourn", "shell", "-q", *more, "--", "sh", "-c", script]
     with subprocess.Popen(command, cwd=tmp_path) as shell:
         end = time.monotonic() + 60
         while not (tmp_path / "alive").exists() and time.monotonic() < end:
             time.sleep(0.05)
+        started = [process for process in Path("/proc").glob("[0-9]*") if parent(process) == shell.pid]
         shell.kill()
+    # The helper, and pasta.
+    assert len(started) == 1 + len(more)
+    assert not [process for process in started if is_running(process)]
     time.sleep(0.5)
     (tmp_path / "alive").unlink()
     time.sleep(0.5)

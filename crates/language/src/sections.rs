@@ -486,7 +486,7 @@ pub(crate) static FLOW: Section = Section {
         key(
             "receiver_stack",
             Ty::Stack,
-            "The stack of the host that receives its data, if it is another's: of a TCP connection or a ping. With the engine linux and hops by sojourn, its two ends are two kernels.",
+            "The stack of the host that receives its data, for a TCP connection or a ping (default: `stack`). With the engine linux and hops by sojourn, its two ends are two kernels.",
         ),
         key(
             "by",

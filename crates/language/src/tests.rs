@@ -225,6 +225,11 @@ const WRONG: &[(&str, &str, &str)] = &[
         "ratio(delivery_rate, cubic, rival) >= 10",
         "largest_second(rtt, cubic) < 30ms",
     ),
+    (
+        "receiver of no connection",
+        "cc = \"reno\"",
+        "receiver_stack = \"linux-5.4\"\nudp = { rate = \"1mbit\" }",
+    ),
     ("stop before start", "cc = \"reno\"", "cc = \"reno\"\nstart = \"10s\"\nstop = \"5s\""),
 ];
 

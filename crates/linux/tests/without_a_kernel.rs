@@ -159,12 +159,12 @@ fn what_no_kernel_could_run_is_refused_before_one_is_built() {
          [[flow]]\nname = \"deaf\"\nignore_ce = true\n",
         EXPERIMENT.replace("rtt = \"20ms\"", "rtt = \"20ms\"\nshaper = \"line\"")
     );
-    let told = |kernels: Vec<Kernel>| -> Vec<String> {
+    let refusals = |kernels: Vec<Kernel>| -> Vec<String> {
         let linux = Linux::with_kernels(kernels);
         linux.refuse(&scenario(&text)).iter().map(ToString::to_string).collect()
     };
     for kernels in [vec![], vec![kernel("5.4.1")]] {
-        let without = told(kernels);
+        let without = refusals(kernels);
         let build = without.iter().filter(|line| line.contains("sojourn linux build"));
         assert_eq!(build.count(), 1, "{without:#?}");
         for word in ["shaper line", "ignore_ce", "runs no Python"] {
@@ -180,19 +180,19 @@ fn what_no_kernel_could_run_is_refused_before_one_is_built() {
 #[test]
 fn what_the_kernel_lacks_is_named() {
     let linux = Linux::with_kernels(vec![kernel("7.3.4"), kernel("5.10.223")]);
-    let told = |text: &str| {
+    let refusals = |text: &str| {
         linux.refuse(&scenario(text)).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     // This machine may lack tc itself; what follows does not depend on it.
     let text = EXPERIMENT.replace("cc = \"reno\"", "cc = \"prague\"");
     let refused = "flow second: congestion control prague: kernel 7.3.4-0 does not have it";
-    assert!(told(&text).contains(refused), "{}", told(&text));
-    assert!(told(&text).contains("sojourn linux build --source DIR"));
+    assert!(refusals(&text).contains(refused), "{}", refusals(&text));
+    assert!(refusals(&text).contains("sojourn linux build --source DIR"));
     let text = EXPERIMENT.replace("fq_codel flows 1 target 1ms", "dualpi2");
     let refused = "bottleneck.down.qdisc: qdisc dualpi2: kernel 7.3.4-0 does not have it";
-    assert_eq!(told(&text).matches(refused).count(), 1, "{}", told(&text));
+    assert_eq!(refusals(&text).matches(refused).count(), 1, "{}", refusals(&text));
     let text = EXPERIMENT.replace("linux-7.3", "linux-5.4");
-    let refused = told(&text);
+    let refused = refusals(&text);
     assert!(refused.contains("stack linux-5.4"), "{refused}");
     assert!(refused.contains("sojourn linux build --version 5.4"), "{refused}");
 }
@@ -209,21 +209,21 @@ fn another_kernel_that_has_it_is_named_and_can_be_chosen() {
     };
     let old = Kernel { name: Some("old".to_owned()), ..kernel("5.10.223") };
     let linux = Linux::with_kernels(vec![kernel("7.3.4"), mine, old]);
-    let told = |linux: &Linux, text: &str| {
+    let refusals = |linux: &Linux, text: &str| {
         linux.refuse(&scenario(text)).iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
     let text = EXPERIMENT.replace("cc = \"reno\"", "cc = \"steady\"");
-    let refused = told(&linux, &text);
+    let refused = refusals(&linux, &text);
     assert!(
         refused.contains("kernel 7.3.4-0 does not have it (mine has it: --kernel mine)"),
         "{refused}"
     );
     let chosen = linux.clone().on("mine").unwrap();
-    assert!(!told(&chosen, &text).contains("steady"), "{}", told(&chosen, &text));
-    let refused = told(&chosen, EXPERIMENT);
+    assert!(!refusals(&chosen, &text).contains("steady"), "{}", refusals(&chosen, &text));
+    let refused = refusals(&chosen, EXPERIMENT);
     assert!(refused.contains("control reno: kernel mine does not have it"), "{refused}");
     // The chosen one stands for its own series alone.
-    let refused = told(&linux.clone().on("old").unwrap(), EXPERIMENT);
+    let refused = refusals(&linux.clone().on("old").unwrap(), EXPERIMENT);
     assert!(refused.contains("kernel old stands for linux-5.10"), "{refused}");
     let identity = |linux: &Linux| linux.identity(&scenario(&EXPERIMENT.replace("reno", "cubic")));
     if Programs::find().is_ok() {
@@ -280,7 +280,7 @@ fn a_call_is_written_down_before_the_run() {
 #[test]
 fn what_the_agent_cannot_send_is_refused() {
     let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
-    let told = |flow: &str| {
+    let refusals = |flow: &str| {
         let text = format!("{EXPERIMENT}\n[[flow]]\nname = \"more\"\n{flow}\n");
         let refusals = linux.refuse(&scenario(&text));
         refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
@@ -289,12 +289,12 @@ fn what_the_agent_cannot_send_is_refused() {
     for unfit in
         ["voip = { payload = 8 }", "irtt = { payload = 8 }", "video = { rate = \"49kbit\" }"]
     {
-        assert!(told(unfit).contains("flow more: datagrams of "), "{}", told(unfit));
+        assert!(refusals(unfit).contains("flow more: datagrams of "), "{}", refusals(unfit));
     }
     let long = "udp = { rate = \"1mbit\", payload = 1460 }";
-    assert!(!told(long).contains("flow more"), "{}", told(long));
+    assert!(!refusals(long).contains("flow more"), "{}", refusals(long));
     let longer = format!("{long}\nip = 6");
-    assert!(told(&longer).contains("use 12 to 1452"), "{}", told(&longer));
+    assert!(refusals(&longer).contains("use 12 to 1452"), "{}", refusals(&longer));
     for fine in [
         "on_off = { on = \"1s\", off = \"1s\" }\nudp = { rate = \"1mbit\" }",
         "voip = {}",
@@ -305,11 +305,11 @@ fn what_the_agent_cannot_send_is_refused() {
         "cc = \"cubic\"\nstreaming = {}",
         "short_flows = {}\ncc = \"reno\"\nip = 6",
     ] {
-        assert!(!told(fine).contains("flow more"), "{}", told(fine));
+        assert!(!refusals(fine).contains("flow more"), "{}", refusals(fine));
     }
     // An engine is asked for a run's identity before it is asked whether it refuses it.
     let refused = "cc = \"cubic\"\nignore_ce = true";
-    assert!(told(refused).contains("flow more: ignore_ce"), "{}", told(refused));
+    assert!(refusals(refused).contains("flow more: ignore_ce"), "{}", refusals(refused));
     let text = format!("{EXPERIMENT}\n[[flow]]\nname = \"more\"\n{refused}\n");
     assert_eq!(linux.identity(&scenario(&text)), "");
 }
@@ -338,7 +338,7 @@ fn a_discipline_of_several_transmit_queues_is_refused_with_the_way_to_have_one()
 #[test]
 fn more_host_qdiscs_than_prio_has_bands_for_are_refused() {
     let linux = Linux::with_kernels(vec![kernel("7.3.4")]);
-    let told = |flows: usize| {
+    let refusals = |flows: usize| {
         let flow = |i| {
             format!(
                 "[[flow]]\nname = \"own{i}\"\ncc = \"cubic\"\nhost_qdisc = \"pfifo limit {}\"\n",
@@ -349,8 +349,12 @@ fn more_host_qdiscs_than_prio_has_bands_for_are_refused() {
         let refusals = linux.refuse(&scenario(&format!("{EXPERIMENT}\n{flows}")));
         refusals.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
     };
-    assert!(!told(15).contains("host qdiscs"), "{}", told(15));
-    assert!(told(16).contains("flow own0: more than 15 different host qdiscs"), "{}", told(16));
+    assert!(!refusals(15).contains("host qdiscs"), "{}", refusals(15));
+    assert!(
+        refusals(16).contains("flow own0: more than 15 different host qdiscs"),
+        "{}",
+        refusals(16)
+    );
 }
 
 /// Behind a kernel's hop with the place where it goes.

@@ -27,8 +27,8 @@ fn traffics(stack: &Stack, control: &str) -> Vec<(&'static str, Traffic)> {
 }
 
 /// Runs a flow, alone or against a CUBIC of TCP: CPU seconds, and packets that left the bottleneck.
-fn cost(traffic: &Traffic, beside: bool) -> (f64, f64) {
-    let ccs = if beside { vec!["cubic".to_owned()] } else { Vec::new() };
+fn cost(traffic: &Traffic, contested: bool) -> (f64, f64) {
+    let ccs = if contested { vec!["cubic".to_owned()] } else { Vec::new() };
     let d = Dumbbell { ccs, ping: false, ..Dumbbell::default() };
     let mut s = d.scenario();
     s.flows.push(d.flow("q", traffic.clone()));
@@ -52,9 +52,9 @@ fn main() {
         };
         for control in controls.filter(|name| asked(name)) {
             for (crypto, traffic) in traffics(stack, control) {
-                for beside in [true, false] {
-                    let (cpu, left) = cost(&traffic, beside);
-                    let rival = if beside { "cubic" } else { "-" };
+                for contested in [true, false] {
+                    let (cpu, left) = cost(&traffic, contested);
+                    let rival = if contested { "cubic" } else { "-" };
                     println!(
                         "{:7} {control:8} {crypto:>6} {rival:>7} {cpu:>6.2} {:>10.0}",
                         stack.name,

@@ -303,15 +303,17 @@ mod tests {
         }
     }
 
+    /// The number of cells of an experiment with this flow.
+    fn with_flow(flow: &str) -> Result<usize, sojourn_language::Diagnostics> {
+        let text = file("linux-7.3", "pie", "delay 1ms", "cubic")
+            .replace("cc = \"cubic\"\n", &format!("{flow}\n"));
+        let experiment = Experiment::parse("words.toml", &text)?;
+        experiment.plan(&Words::default(), MOST_RUNS).map(|plan| plan.cells().len())
+    }
+
     /// The QUIC settings that a flow may have, and the errors for the others.
     #[test]
     fn a_quic_flow_has_what_its_stack_has() {
-        let plan = |flow: &str| {
-            let text = file("linux-7.3", "pie", "delay 1ms", "cubic")
-                .replace("cc = \"cubic\"\n", &format!("{flow}\n"));
-            Experiment::parse("words.toml", &text)
-                .and_then(|e| e.plan(&Words::default(), MOST_RUNS).map(|p| p.cells().len()))
-        };
         for right in [
             "quic = {}",
             "quic = { stack = \"noq\", cc = \"bbr3\", max_pacing_rate = \"5mbit\" }",
@@ -319,7 +321,7 @@ mod tests {
             "quic = { initial_window = 32, ack_every = 10, ack_delay = \"5ms\", burst = 1, receive_window = \"8mb\" }",
             "quic = { timer_granularity = \"1ms\" }",
         ] {
-            assert_eq!(plan(right), Ok(1), "{right}");
+            assert_eq!(with_flow(right), Ok(1), "{right}");
         }
         for (wrong, says) in [
             ("quic = { stack = \"quin\" }", "did you mean \"quinn\"?"),
@@ -336,7 +338,7 @@ mod tests {
             ("quic = {}\nhost_qdisc = \"fq\"", "leave host_qdisc out"),
             ("quic = {}\nudp = { rate = \"1mbit\" }", "a flow is one thing, not udp and quic"),
         ] {
-            let text = plan(wrong).expect_err("it is wrong").to_string();
+            let text = with_flow(wrong).expect_err("it is wrong").to_string();
             assert!(text.contains(says), "{wrong}\n{text}");
         }
     }
@@ -344,19 +346,13 @@ mod tests {
     /// The same of TCP implementations.
     #[test]
     fn a_flow_of_a_tcp_implementation_has_what_that_has() {
-        let plan = |flow: &str| {
-            let text = file("linux-7.3", "pie", "delay 1ms", "cubic")
-                .replace("cc = \"cubic\"\n", &format!("{flow}\n"));
-            Experiment::parse("words.toml", &text)
-                .and_then(|e| e.plan(&Words::default(), MOST_RUNS).map(|p| p.cells().len()))
-        };
         for right in [
             "tcp = { stack = \"smoltcp\" }",
             "tcp = { stack = \"smoltcp\", cc = \"Reno\", ecn = \"off\", bytes = \"1mb\" }",
             "tcp = { stack = \"smoltcp\", cc = \"none\", ack_delay = \"0s\", receive_window = \"64kb\" }",
             "tcp = { stack = \"smoltcp\", timer_granularity = \"1ms\" }",
         ] {
-            assert_eq!(plan(right), Ok(1), "{right}");
+            assert_eq!(with_flow(right), Ok(1), "{right}");
         }
         for (wrong, says) in [
             ("tcp = {}", "stack"),
@@ -380,7 +376,7 @@ mod tests {
             ("tcp = { stack = \"smoltcp\" }\nhost_qdisc = \"fq\"", "leave host_qdisc out"),
             ("tcp = { stack = \"smoltcp\" }\nquic = {}", "a flow is one thing, not quic and tcp"),
         ] {
-            let text = plan(wrong).expect_err("it is wrong").to_string();
+            let text = with_flow(wrong).expect_err("it is wrong").to_string();
             assert!(text.contains(says), "{wrong}\n{text}");
         }
     }

@@ -152,7 +152,7 @@ impl Resolver<'_> {
                 self.says(
                     &table.place_of("receiver_stack"),
                     DiagnosticKind::Value,
-                    "a receiver's stack is of a TCP connection or a ping; leave it out",
+                    "receiver_stack applies to a TCP connection or a ping; leave it out",
                 );
             }
             for name in members {

@@ -12,6 +12,8 @@ struct Everything {
     delivered: u64,
     /// What happens to the flow, and when the relay hears of it.
     happens: Vec<(Time, Wish)>,
+    /// For how long the relay stands still, once.
+    stall: Duration,
 }
 
 impl Traffic for Everything {
@@ -26,6 +28,7 @@ impl Traffic for Everything {
     }
     fn act(&mut self, now: Time, _: &mut Recorder) -> Result<Vec<Wish>, RunError> {
         let mut wishes = Vec::new();
+        std::thread::sleep(std::mem::take(&mut self.stall));
         while self.happens.first().is_some_and(|(at, _)| *at <= now) {
             wishes.push(self.happens.remove(0).1);
         }
@@ -113,6 +116,19 @@ fn a_super_packet_leaves_as_packets_of_its_size() {
     assert_eq!((outcome.validity.frames, outcome.validity.super_packets), (2, 2));
     let (delivered, outcome) = relayed(hop, false, &[tcp(0, 0, 1000), tcp(0, 0, 3000)], 20);
     assert_eq!((delivered, outcome.validity.oversized), (2, 2));
+}
+
+/// A relay that stands still for 60 ms, while a sample is due every 10 ms, has been stopped for at least 40 ms of its run.
+#[test]
+fn a_stop_of_the_relay_is_measured() {
+    let mut scenario = scenario("qdisc = \"pfifo\"\nrtt = \"1ms\"", "");
+    scenario.sample_interval = Span::from_millis(10);
+    let (end, stall) = (Time::from_millis(100), Duration::from_millis(60));
+    let mut traffic = Everything { end, stall, ..Everything::default() };
+    let outcome = relay(&scenario, false, &[], &mut traffic);
+    let stopped = outcome.validity.stopped * outcome.length.as_secs_f64();
+    assert!(stopped > 0.04, "{stopped} s");
+    assert!(outcome.validity.faults().iter().any(|fault| fault.contains("was stopped for")));
 }
 
 /// Events and phases follow a flow from the time at which its host says that it started or ended, not from the time at which the
