@@ -10,6 +10,7 @@ from sojourn import _core
 from sojourn.errors import ExperimentError
 from sojourn.interop.flent.series import is_tcp
 from sojourn.interop.qlog.export import connections
+from sojourn.plotting.draw.series import binned_flows
 from test_cli import sojourn as sojourn_command
 
 TEXT = """
@@ -40,6 +41,9 @@ def test_a_flow_has_the_columns_that_its_packets_tell() -> None:
         assert last[column] is None or last[column] != last[column], column
     assert last["cwnd"] == 0
     assert run.metric("mean(goodput, device)") > 5e6
+    # A figure draws the samples of its RTT, for it reports no smoothed one.
+    _, rtt = binned_flows(run, 1.0)["device"]
+    assert all(20 < value < 60 for value in rtt.value[1:-1]), rtt.value
     flows = {flow["name"]: flow for flow in run.scenario.flows}
     assert {name: flow.sender for name, flow in flows.items()} == {"device": "smoltcp/cubic", "linux": "cubic"}
     assert {name: is_tcp(flow) for name, flow in flows.items()} == {"device": True, "linux": True}

@@ -285,7 +285,7 @@ fn another_stack(refusals: &mut Refusals, stack: &str, place: &Place) {
     refusals.add(
         Feature::Stack(stack.to_owned()),
         place,
-        "all hosts and hops of a run are one kernel where hops are by it",
+        "with hops by the kernel, all hosts and hops of a run share one kernel",
         "state one stack for the experiment, or write by = \"sojourn\" for its hops",
     );
 }

@@ -18,7 +18,7 @@ class FlowLines:
 
     name: str
     rate: Band
-    """Mbit/s: TCP's delivery rate, of others what arrived."""
+    """Mbit/s: TCP's delivery rate; other flows' goodput."""
     rtt: Band
     """RTT, ms."""
     look: Look

@@ -48,9 +48,9 @@ def flow_lines(runs: Sequence[Run], step: float) -> list[FlowLines]:
 def binned_flows(run: Run, step: float) -> dict[str, tuple[Band, Band]]:
     """Return the rate (Mbit/s) and the RTT (ms) of each flow, means over steps of this length (s), by the flow's name.
 
-    The rate is TCP's own estimate, or what arrived where there is none.
+    Without TCP's own estimate the rate is the goodput; without a smoothed RTT the RTT is the newest sample.
     """
-    rate, rtt = ("delivery_rate_bps", "goodput_bps"), "srtt_s"
+    rate, rtt = ("delivery_rate_bps", "goodput_bps"), ("srtt_s", "rtt_s")
     found = run.steps("flows", step, (rate, "mean"), (rtt, "mean"), by=("flow",))
     return {own.name: (_scaled(own, 0, 1e-6), _scaled(own, 1, 1e3)) for own in sorted(found)}
 

@@ -46,7 +46,7 @@ def _picture(
         frames.append(band_table(_bands(panels[key]), axes_of(every[key])))
     step = step_of(cells[0].scenario.seconds)
     caption = (
-        "Throughput (TCP's delivery rate, of others what arrived) and smoothed RTT of each flow; delay of each queue "
+        "Throughput (TCP's delivery rate; other flows' goodput) and smoothed RTT of each flow; delay of each queue "
         f"that matters, with the least and the greatest in each step. Means over {step:g} s"
     )
     several = max(len(cell.runs) for cell in cells) > 1

@@ -407,10 +407,10 @@ def _drawn(own: Sequence[Cell]) -> str:
     step = step_of(own[0].scenario.seconds)
     seeds = {len(cell.runs) for cell in own}
     text = (
-        f"Each point is the mean over {step:g} s. From above: throughput (TCP's delivery rate, of others what "
-        "arrived), smoothed RTT, and the mean delay of each queue that matters with the least and the greatest in each "
-        "step. The scales are the same in all panels of the scenario, and logarithmic where the panels lie far apart. "
-        "The measuring window is shaded."
+        f"Each point is the mean over {step:g} s. From above: throughput (TCP's delivery rate; other flows' "
+        "goodput), smoothed RTT (its samples for a stack without one), and the mean delay of each queue that matters "
+        "with the least and the greatest in each step. The scales are the same in all panels of the scenario, and "
+        "logarithmic where the panels lie far apart. The measuring window is shaded."
     )
     if max(seeds) > 1:
         spanned = (
