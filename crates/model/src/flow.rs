@@ -591,7 +591,7 @@ pub struct TcpStack {
 
 impl TcpStack {
     /// Bytes of a receiver's buffer, of an application that has not chosen: enough for 100 Mbit/s at 100 ms.
-    pub const RECEIVE_WINDOW: u64 = 1_250_000;
+    pub const RECEIVE_WINDOW: u64 = 1_310_720;
 
     /// A connection of this implementation and congestion control that has no other setting of its own.
     pub fn plain(stack: impl Into<String>, cc: impl Into<String>) -> Self {

@@ -343,6 +343,18 @@ mod tests {
         }
     }
 
+    /// Without settings a flow is as the model's plain one.
+    #[test]
+    fn a_default_of_the_language_is_the_models() {
+        let text = file("linux-7.3", "pie", "delay 1ms", "cubic")
+            .replace("cc = \"cubic\"\n", "tcp = { stack = \"smoltcp\" }\n");
+        let experiment = Experiment::parse("words.toml", &text).unwrap();
+        let plan = experiment.plan(&Words::default(), MOST_RUNS).unwrap();
+        let scenario = plan.scenarios().next().unwrap();
+        let plain = sojourn_model::TcpStack::plain("smoltcp", "cubic");
+        assert_eq!(scenario.flows[0].traffic, sojourn_model::Traffic::TcpStack(plain));
+    }
+
     /// The same of TCP implementations.
     #[test]
     fn a_flow_of_a_tcp_implementation_has_what_that_has() {
