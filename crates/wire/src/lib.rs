@@ -10,6 +10,7 @@
 //! - Setting a field changes that field and the checksums that cover it. A checksum that was wrong stays wrong by the
 //!   same amount.
 
+mod forward;
 mod frame;
 mod join;
 mod segments;
