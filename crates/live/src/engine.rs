@@ -245,6 +245,7 @@ impl Engine for Live {
             links,
             pair_of,
             offload,
+            super_packets: offload,
             spin: self.spin,
             capture: watch.capture(),
             clock,

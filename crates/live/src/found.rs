@@ -2,7 +2,7 @@
 //!
 //! A flow is one 5-tuple, both directions together. The first [`MOST`] get rows of their own; later ones share the flow
 //! `others`. A TCP flow's rows have the kernel's own numbers (window, RTT, retransmissions), for which the relay asks the
-//! sending host's kernel by sock_diag; goodput is counted here, from sequence numbers.
+//! sending host's kernel by sock_diag; a router cannot. Goodput is counted here, from sequence numbers.
 
 use crate::info::Info;
 use crate::netlink::{Sockets, TcpSocket};
@@ -295,15 +295,17 @@ impl Flows {
     /// A packet has come to its host.
     pub(crate) fn delivered(&mut self, packet: &Packet) {
         let found = &mut self.found[packet.flow()];
+        found.ecn |= found.identity.is_some_and(|of| of.is_tcp()) && packet.ecn() != Ecn::NotEct;
         found.arrived[packet.to().index()].add(packet);
         found.longest = found.longest.max(packet.l4_len().saturating_sub(8));
     }
 
-    /// An interval ends: a row of each flow that has sent since its last row.
+    /// An interval ends: a row of each flow that has sent since its last row. Without the hosts' `sockets` a sender's own numbers
+    /// stay unknown, as those of UDP are.
     pub(crate) fn sample(
         &mut self,
         now: Time,
-        sockets: &[Sockets; 2],
+        sockets: Option<&[Sockets; 2]>,
         topology: &Topology<Packet>,
     ) {
         for (number, found) in self.found.iter_mut().enumerate() {
@@ -314,7 +316,7 @@ impl Flows {
             let receiver = found.receiver();
             let socket = found.identity.as_ref().filter(is_tcp).and_then(|identity| {
                 let (own, peer) = (identity.end(receiver.other()), identity.end(receiver));
-                sockets[receiver.other().index()].connection(own, peer).ok().flatten()
+                sockets?[receiver.other().index()].connection(own, peer).ok().flatten()
             });
             let (ce, ece) =
                 (found.arrived[receiver.index()].ce, found.arrived[receiver.other().index()].ece);

@@ -1,4 +1,4 @@
-//! Interfaces, addresses, neighbours and routes by rtnetlink, and the states of TCP sockets by sock_diag.
+//! Interfaces, addresses, neighbours and routes by rtnetlink, and the states of TCP sockets by sock_diag. A router's questions are in [`crate::routing`].
 //!
 //! Messages follow `linux/netlink.h`, `rtnetlink.h`, `if_link.h`, `neighbour.h` and `inet_diag.h` (6.18). Six messages and their
 //! answers are all that the engine needs; the crates that know every message (netlink-packet-route, rtnetlink) would add
@@ -14,37 +14,40 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 const REQUEST: u16 = 1;
-const ACK: u16 = 4;
+pub(crate) const ACK: u16 = 4;
 const REPLACE: u16 = 0x100;
-const CREATE: u16 = 0x400;
+pub(crate) const EXCLUSIVE: u16 = 0x200;
+pub(crate) const DUMP: u16 = 0x300;
+pub(crate) const CREATE: u16 = 0x400;
 
-const ERROR: u16 = 2;
+pub(crate) const ERROR: u16 = 2;
+pub(crate) const DONE: u16 = 3;
 
 /// Bytes of a message's own header.
 const HEADER: usize = 16;
 
 /// A message under construction.
-struct Message(Vec<u8>);
+pub(crate) struct Message(Vec<u8>);
 
 impl Message {
-    fn new(kind: u16, flags: u16) -> Self {
+    pub(crate) fn new(kind: u16, flags: u16) -> Self {
         let mut bytes = vec![0; HEADER];
         bytes[4..6].copy_from_slice(&kind.to_ne_bytes());
         bytes[6..8].copy_from_slice(&(flags | REQUEST).to_ne_bytes());
         Self(bytes)
     }
 
-    fn bytes(mut self, bytes: &[u8]) -> Self {
+    pub(crate) fn bytes(mut self, bytes: &[u8]) -> Self {
         self.0.extend_from_slice(bytes);
         self
     }
 
-    fn word(self, value: u32) -> Self {
+    pub(crate) fn word(self, value: u32) -> Self {
         self.bytes(&value.to_ne_bytes())
     }
 
     /// An attribute; its length counts its header and not the bytes that align what follows.
-    fn attribute(self, kind: u16, value: &[u8]) -> Self {
+    pub(crate) fn attribute(self, kind: u16, value: &[u8]) -> Self {
         self.nested(kind, |m| m.bytes(value))
     }
 
@@ -59,7 +62,7 @@ impl Message {
         whole
     }
 
-    fn finish(mut self) -> Vec<u8> {
+    pub(crate) fn finish(mut self) -> Vec<u8> {
         let length = self.0.len() as u32;
         self.0[..4].copy_from_slice(&length.to_ne_bytes());
         self.0
@@ -67,7 +70,7 @@ impl Message {
 }
 
 /// The attributes in a sequence of them: kind and value of each, up to the first that is not whole.
-fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(crate) fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = usize::from(u16::from_ne_bytes([*bytes.first()?, *bytes.get(1)?]));
         let kind = u16::from_ne_bytes([*bytes.get(2)?, *bytes.get(3)?]);
@@ -78,7 +81,7 @@ fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// The messages of an answer: kind and body of each, up to the first that is not whole.
-fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+pub(crate) fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     std::iter::from_fn(move || {
         let length = u32::from_ne_bytes(bytes.get(..4)?.try_into().ok()?) as usize;
         let kind = u16::from_ne_bytes([*bytes.get(4)?, *bytes.get(5)?]);
@@ -89,13 +92,13 @@ fn messages(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
 }
 
 /// A socket of the calling thread's network namespace; rtnetlink's is the protocol that has no number.
-fn open(protocol: Option<rustix::net::Protocol>) -> rustix::io::Result<OwnedFd> {
+pub(crate) fn open(protocol: Option<rustix::net::Protocol>) -> rustix::io::Result<OwnedFd> {
     let (family, kind) = (AddressFamily::NETLINK, SocketType::RAW);
     rustix::net::socket_with(family, kind, SocketFlags::CLOEXEC, protocol)
 }
 
 /// The kernel's errno in an acknowledgement or the end of a dump.
-fn errno(body: &[u8]) -> io::Result<()> {
+pub(crate) fn errno(body: &[u8]) -> io::Result<()> {
     let code = body.get(..4).and_then(|b| b.try_into().ok()).map_or(0, i32::from_ne_bytes);
     if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(-code)) }
 }
@@ -134,7 +137,6 @@ impl Links {
         (peer, mac, namespace): (&str, [u8; 6], BorrowedFd<'_>),
         mtu: u32,
     ) -> io::Result<()> {
-        const EXCLUSIVE: u16 = 0x200;
         let named = |m: Message, name: &str| {
             m.attribute(3, &[name.as_bytes(), &[0]].concat()).attribute(4, &mtu.to_ne_bytes())
         };
@@ -244,7 +246,7 @@ impl Links {
     }
 }
 
-fn of(address: IpAddr) -> (u8, Vec<u8>) {
+pub(crate) fn of(address: IpAddr) -> (u8, Vec<u8>) {
     match address {
         IpAddr::V4(v4) => (libc::AF_INET as u8, v4.octets().to_vec()),
         IpAddr::V6(v6) => (libc::AF_INET6 as u8, v6.octets().to_vec()),

@@ -76,6 +76,11 @@ impl Packet {
         &self.0.frame
     }
 
+    /// The frame, for changes of the link's header and the hop limit: nothing that queues look at.
+    pub(crate) fn frame_mut(&mut self) -> &mut Frame {
+        &mut self.0.frame
+    }
+
     /// When it arrived.
     pub(crate) fn sent(&self) -> Time {
         self.0.sent

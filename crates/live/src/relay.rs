@@ -58,8 +58,17 @@ pub(crate) trait Traffic {
     /// The flow of a frame for this host; none if no flow of the run sends such frames.
     fn flow_of(&mut self, now: Time, frame: &Frame, to: Host) -> Option<u32>;
 
+    /// Whether a frame from this side is for the relay. Others leave no trace in its counters.
+    fn takes(&mut self, _from: Host, _frame: &[u8]) -> bool {
+        true
+    }
+
     /// A packet has come to its host.
     fn delivered(&mut self, now: Time, packet: &Packet);
+
+    /// Packets leave on this side, with the times at which they left the model. It may change them, hold some, and add some that
+    /// it has held.
+    fn leave(&mut self, _now: Time, _to: Host, _packets: &mut Vec<(Time, Packet)>) {}
 
     /// What becomes readable when [`Traffic::act`] has something to do.
     fn wakes(&self) -> Vec<BorrowedFd<'_>>;
@@ -117,8 +126,10 @@ pub(crate) struct Setting<'a> {
     pub(crate) links: Vec<[OwnedFd; 2]>,
     /// The pair that each flow is between; the first for flows that are not in the list.
     pub(crate) pair_of: Vec<usize>,
-    /// Whether hosts hand super-packets over.
+    /// Whether packets of one connection leave joined.
     pub(crate) offload: bool,
+    /// Whether super-packets may arrive.
+    pub(crate) super_packets: bool,
     /// Whether the loop never sleeps.
     pub(crate) spin: bool,
     pub(crate) capture: Option<Capture>,
@@ -294,7 +305,7 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
     fn relay(&mut self, end: Time, watch: &dyn Watch) -> Result<Machine, RunError> {
         let setting = self.setting;
         let (ticks, cpu) = (Ticks::now(), thread_cpu());
-        let room = ROOM[usize::from(setting.offload)];
+        let room = ROOM[usize::from(setting.super_packets)];
         let batches = setting.links.iter().map(|_| [(); 2].map(|()| Batch::new(BATCH, room)));
         let mut batches: Vec<[Batch; 2]> = batches.collect();
         let backs = setting.queues.iter().map(|_| Batch::new(BATCH, room));
@@ -357,6 +368,9 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
             Err(why) => return Err(lost(from, &why)),
         };
         for arrival in batch.arrivals() {
+            if !self.outbox.traffic.takes(from, arrival.frame) {
+                continue;
+            }
             self.counts.frames += 1;
             self.counts.super_packets += u64::from(arrival.offloaded.kind != 0);
             if arrival.truncated {
@@ -559,6 +573,7 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
         for ((host, link), waiting) in ways {
             let link = link.as_fd();
             let room = if self.setting.offload { JOINED } else { BATCH };
+            self.outbox.traffic.leave(self.clock.now(), host, waiting);
             for some in waiting.chunks(room) {
                 let now = self.clock.now();
                 for (left, _) in some {
@@ -833,7 +848,7 @@ fn is_gone(why: &io::Error) -> bool {
 fn lost(host: Host, why: &io::Error) -> RunError {
     RunError::Environment {
         why: format!("the interface to the {} is gone: {why}", host.name()),
-        help: "something in the namespaces removed or switched it off; run it again".to_owned(),
+        help: "somebody removed it or switched it off; run it again".to_owned(),
     }
 }
 

@@ -86,6 +86,7 @@ fn relay(
         links: vec![[a.into(), b.into()]],
         pair_of: Vec::new(),
         offload,
+        super_packets: offload,
         spin: false,
         capture: None,
         clock: Clock::start(),
