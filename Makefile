@@ -95,10 +95,10 @@ test-linux: $(VENV)/.checked
 	cargo test -p sojourn-linux --profile checked -- --include-ignored
 	$(BIN)/pytest tests/linux
 
-# Namespaces, the relay, the shell: what this machine refuses is ignored, and said. `make test` has them, too.
+# Namespaces, the relay, the shell, the router: what this machine refuses is ignored, and said. `make test` has them, too.
 test-live: $(VENV)/.checked
 	cargo test -p sojourn-live --profile checked
-	$(BIN)/pytest -rs tests/python/test_shell.py
+	$(BIN)/pytest -rs tests/python/test_shell.py tests/python/test_router.py
 
 # Kills at random moments, a thousand of them, and a campaign of 20 000 runs on Dask among deaths, restarts and cut
 # networks, unless KILLS and RUNS say otherwise: hours on two cores.

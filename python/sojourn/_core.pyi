@@ -63,6 +63,7 @@ __all__ = [
     "run_digests",
     "run_many",
     "run_name",
+    "run_router",
     "run_shell",
     "sources",
     "stacks",
@@ -221,6 +222,19 @@ def run_many(
 ) -> None: ...
 def probe_live() -> tuple[tuple[str, str] | None, list[str], list[str]]: ...
 def live_helper(socket: int) -> int: ...
+def run_router(
+    scenario: Scenario,
+    left: str,
+    right: str,
+    *,
+    on_status: Callable[[str], object],
+    offload: bool | None = None,
+    spin: bool = False,
+    captures: str | None = None,
+    snap_len: int = ...,
+    door: str | None = None,
+    ready: int | None = None,
+) -> tuple[Run, list[str]]: ...
 def run_shell(
     scenario: Scenario,
     command: Sequence[str],

@@ -40,7 +40,7 @@ mod _core {
         renamed_column, renamed_key, renamed_table, stacks,
     };
     #[pymodule_export]
-    use super::live::{live_helper, probe_live, run_shell};
+    use super::live::{live_helper, probe_live, run_router, run_shell};
     #[pymodule_export]
     use super::metrics::{about, metrics};
     #[pymodule_export]

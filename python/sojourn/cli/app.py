@@ -505,6 +505,7 @@ for _name in (
     "parity",
     "playground",
     "plot",
+    "router",
     "score",
     "search",
     "shell",

@@ -6,8 +6,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -21,7 +20,6 @@ from sojourn.errors import UsageError
 
 if TYPE_CHECKING:
     from sojourn.quick.line import Way
-    from sojourn.views.run import Run
 
 _TIMED_OUT: Final = 124
 """The status of a command that ran longer than the run may be, as timeout(1) gives it."""
@@ -176,72 +174,40 @@ def run_on(
 ) -> int:
     """Run the program; return its status."""
     from sojourn import _core
-    from sojourn.cli import doors
-    from sojourn.cli.capture import snap_length
-    from sojourn.cli.screen import out, say
+    from sojourn.cli.live_results import Folders, keep
+    from sojourn.cli.screen import say
     from sojourn.cli.status_line import StatusLine
-    from sojourn.cli.tables import print_summary
-    from sojourn.core import cells
-    from sojourn.core.store import Folder
-    from sojourn.experiments.experiment import parse
-    from sojourn.quick.asked import FILE
-    from sojourn.runner.runs import run_keys
-    from sojourn.views.run import Run
 
-    engine = "live"
-    base = parse(line.toml(), FILE, settings=[], engine=engine, plugins=[]).run_keys[0]
-    snap = snap_length(snap_len, pcap=pcap)
     _check_control(asked.get("control"))
     command = line.command(program)
-    with ExitStack() as stack:
-        store = stack.enter_context(Folder.create(output, version=_core.version(engine), command=command))
-        captures = stack.enter_context(store.captures(base)) if pcap else None
-        server_output = stack.enter_context(tempfile.TemporaryFile())
-        door = doors.own()
-        with _ignored_interrupts(), StatusLine(wanted=shows) as shown:
+    status: int | None = None
+
+    def run(folders: Folders) -> tuple[_core.Run, Sequence[str], dict[str, str]]:
+        nonlocal status
+        with _ignored_interrupts(), StatusLine(wanted=shows) as shown, tempfile.TemporaryFile() as server_output:
             results, status, faults, lacking = _core.run_shell(
-                base.resolved,
+                folders.base.resolved,
                 list(program),
                 server_output=server_output.fileno(),
                 on_status=shown.show,
                 hosts=_hosts(),
-                captures=None if captures is None else str(captures),
-                snap_len=snap or _core.SNAP_LEN,
-                door=str(door),
+                captures=folders.captures,
+                snap_len=folders.snap_len,
+                door=folders.door,
                 **asked,
             )
+            server_output.seek(0)
+            said = server_output.read().decode(errors="replace")
         for text in lacking:
             say(f"warning: {text}")
-        [key] = run_keys([results.scenario], engine=engine)
-        while key in store:
-            key = replace(key, repetition=key.repetition + 1)
-        server_output.seek(0)
-        texts = {"server.log": server_output.read().decode(errors="replace")} if asked["servers"] else {}
-        encoded = _core.encode_run(results, key.version, command=command, repetition=key.repetition, texts=texts)
-        store.add_encoded(encoded)
-        if captures is not None:
-            store.add_captures(key, captures)
-        run = Run.fresh(key, results)
-        if save is not None:
-            _save(save, line, run, command)
-    if status is None:
-        say(f"stopped the command after {line.longest}")
-    for fault in faults:
-        say(f"warning: not valid: {fault} (docs/live.md)")
-    if not _is_quiet():
-        print_summary(cells.group([run]))
-        out().print(
-            f"results in {output}; for pictures: sojourn report {shlex.quote(str(output))}",
-            soft_wrap=True,
-            markup=False,
-        )
+        return results, faults, {"server.log": said} if asked["servers"] else {}
+
+    def ended() -> None:
+        if status is None:
+            say(f"stopped the command after {line.longest}")
+
+    keep(run, line, command, output, save, pcap=pcap, snap_len=snap_len, ended=ended)
     return _TIMED_OUT if status is None else status
-
-
-def _is_quiet() -> bool:
-    from sojourn.cli.screen import TALK
-
-    return TALK.quiet
 
 
 def _check_control(name: str | None) -> None:
@@ -281,21 +247,3 @@ def _ignored_interrupts() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _save(path: Path, line: "Way", run: "Run", command: str) -> None:
-    """Write an experiment like the run."""
-    import polars as pl
-
-    from sojourn.cli.screen import say
-    from sojourn.core.store.atomic import write_file
-
-    events = run.table("events").cast({pl.Categorical: pl.String})
-    events = events.filter((pl.col("what") == "event") & (pl.col("subject") == "command"))
-    text = line.of_run(run.scenario, list(events.select("t_s", "detail").iter_rows()))
-    try:
-        comment = "".join(f"# {row}\n" for row in f"seen of: {command}".splitlines())
-        write_file(path, f"{comment}\n{text}".encode())
-    except OSError as error:
-        raise UsageError(f"cannot write {path}: {error.strerror}") from error
-    say(f"the observed line is in {path}; to simulate it: sojourn run {path} -o DIR")

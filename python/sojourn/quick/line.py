@@ -5,14 +5,11 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from sojourn.core.scenario import Scenario
 from sojourn.experiments import document
 from sojourn.quick.asked import HOP
-
-NAME: Final = "shell"
-"""The experiment's name."""
 
 _INTERVAL: Final = "100ms"
 """Between two rows of the tables."""
@@ -21,6 +18,8 @@ _INTERVAL: Final = "100ms"
 class Way(ABC):
     """The line between the two hosts. All values are the user's text; Sojourn checks them like those of a file."""
 
+    name: ClassVar[str] = "shell"
+    """The experiment's name."""
     longest: str
     """When the run ends at the latest."""
 
@@ -56,7 +55,7 @@ class Way(ABC):
         self, duration: str, flows: Sequence[Mapping[str, object]], events: Sequence[Mapping[str, object]] = ()
     ) -> str:
         return document.toml(
-            name=NAME,
+            name=self.name,
             duration=duration,
             warmup="0s",
             sample_interval=_INTERVAL,
