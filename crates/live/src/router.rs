@@ -173,7 +173,7 @@ fn interfaces<'a>(
     Ok([one(right)?, client])
 }
 
-/// Whether a permission is what lacks.
+/// Whether a permission lacks.
 fn is_forbidden(errno: i32) -> bool {
     [libc::EPERM, libc::EACCES].contains(&errno)
 }

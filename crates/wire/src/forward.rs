@@ -42,7 +42,7 @@ mod tests {
     const FROM: [u8; 6] = [2, 0, 0, 0, 0, 8];
     const TO: [u8; 6] = [2, 0, 0, 0, 0, 9];
 
-    /// By hand: 0x4500 + 0x001d + 0x0000 + 0x4000 + 0x4011 + 0x0a09 + 0x0902 + 0x0a09 + 0x0901 = 0xeb43, whose complement
+    /// By hand: 0x4500 + 0x001d + 0x0000 + 0x4000 + 0x4011 + 0x0a09 + 0x0902 + 0x0a09 + 0x0901 = 0xeb43. Its complement
     /// is 0x14bc; with a time to live of 63 it is 0x15bc.
     #[test]
     fn ipv4_loses_one_hop_and_its_checksum_stays_right() {

@@ -49,7 +49,7 @@ def keep(
     Args:
         run: does it.
         line: the path.
-        command: what the user wrote.
+        command: the command line.
         output: the results folder.
         save: where the experiment of the flows that were seen goes; None if it is not wanted.
         pcap: whether packets are captured.

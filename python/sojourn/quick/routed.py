@@ -70,7 +70,8 @@ def scenario(text: str) -> Link:
         raise UsageError(f"the scenario {text}: {error}", help="quote it as in a shell") from error
     if not words or words[0].startswith("-"):
         found = _options("a scenario", words, _OWN)
-        return Link(**{name.replace("-", "_"): value for name, value in found.items()})
+        rate, up, rtt, qdisc, up_qdisc = (found.get(name) for name in _OWN)
+        return Link(rate, up, rtt, qdisc, up_qdisc)
     kind, *rest = words
     if kind in _REFUSED:
         raise UsageError(f"the scenario {kind} has no counterpart here", help=_REFUSED[kind])
