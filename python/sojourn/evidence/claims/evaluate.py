@@ -1,7 +1,8 @@
 """Claims looked at in the runs of a results folder.
 
 A run counts if it is the suite's own: a scenario that was changed with ``--set``, or is of an older suite, is not the
-one that the claim speaks of. Where a part compares cells, their runs are paired by seed.
+one that the claim speaks of. Real TCP (:mod:`sojourn.experiments.hosts`) changes who carries out a flow, and not the
+experiment. Where a part compares cells, their runs are paired by seed.
 
 Seeds are counted from 1, and their number is fixed beforehand (:func:`.interval.looks`), whatever more a folder has:
 each further look takes twice as many, only where the one before gave no verdict.
@@ -30,6 +31,7 @@ from sojourn.evidence.interval import FEWEST, SEEDS, Look, fewest, looks, median
 from sojourn.evidence.judging import Ruling, worst
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load
+from sojourn.experiments.hosts import same_experiment
 
 _Place = tuple[str, Labels]
 """(experiment, cell)"""
@@ -162,9 +164,9 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
 
 
 def _same(scenario: Scenario, theirs: Scenario) -> bool:
-    """Return whether two scenarios differ at most in seed, checks and source."""
-    aside = {"seed", "checks", "source"}
-    return {k: v for k, v in scenario.items() if k not in aside} == {k: v for k, v in theirs.items() if k not in aside}
+    """Return whether two scenarios differ at most in seed, checks, source and who carries them out."""
+    aside = ("seed", "checks", "source")
+    return same_experiment({**scenario, **dict.fromkeys(aside)}, {**theirs, **dict.fromkeys(aside)})
 
 
 class _Values:
