@@ -2,10 +2,9 @@
 
     tools/claims_pages.py docs/claims          # what `make docs` does: writes the pages, runs and draws one cell each
     tools/claims_pages.py --measure DIR        # judges a folder; writes docs/tables/claims.csv and claims-parts.csv
-    tools/claims_pages.py --measure-real DIR   # the same of runs with --real-tcp; writes docs/tables/claims-real.csv
 
 The registry has claims, bounds and remarks; the CSV files have our values, of the last campaign that ran all claims.
-claims-real.csv has the parts of claims that were run with real TCP.
+claims-real.csv has the parts of claims that were run with real TCP (`tools/real_tcp.py`).
 """
 
 import csv
@@ -25,7 +24,6 @@ import sojourn
 from sojourn import _core
 from sojourn.evidence import claims
 from sojourn.evidence.claims import ClaimVerdict, Verdict, evaluate, page, registry
-from sojourn.evidence.claims.evaluate import seeds_there
 from sojourn.evidence.claims.verdicts import WORST_FIRST
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment
@@ -39,7 +37,6 @@ VERDICTS: Final = ("claim", "seeds", "ours", "runs", "verdict")
 PARTS: Final = ("claim", "part", "bound", "cells", "reproduced", "least", "greatest", "seeds", "verdict")
 
 MEASURE: Final = "--measure"
-MEASURE_REAL: Final = "--measure-real"
 REAL: Final = "claims-real.csv"
 ARGUMENTS: Final = (2, 3)
 
@@ -240,14 +237,6 @@ def measured(folder: Path) -> None:
     _write("claims-parts.csv", PARTS, (row for own in verdicts for row in page.part_rows(own)))
 
 
-def measured_real(folder: Path) -> None:
-    """Judge the parts of claims that a results folder has with real TCP; write the CSV file."""
-    runs = results(folder)
-    verdicts = evaluate(registry(), runs, engine="linux", seeds=seeds_there(runs, engine="linux"))
-    found = (row for own in verdicts for row in page.part_rows(own))
-    _write(REAL, PARTS, (row for row in found if not row[-1].startswith(Verdict.NOT_RUN)))
-
-
 def _verdict(own: ClaimVerdict) -> list[str]:
     return [own.claim.id, str(own.seeds), page.ours(own), page.runs(own), page.said(own.verdict, own.cause)]
 
@@ -258,10 +247,9 @@ def _write(name: str, head: Sequence[str], body: Iterable[Sequence[Any]]) -> Non
 
 
 if __name__ == "__main__":
-    ways = {MEASURE: measured, MEASURE_REAL: measured_real}
-    if len(sys.argv) not in ARGUMENTS or (len(sys.argv) == ARGUMENTS[1]) != (sys.argv[1] in ways):
-        sys.exit(f"usage: {sys.argv[0]} FOLDER, or {sys.argv[0]} {MEASURE} DIR, or {sys.argv[0]} {MEASURE_REAL} DIR")
-    if sys.argv[1] in ways:
-        ways[sys.argv[1]](Path(sys.argv[2]))
+    if len(sys.argv) not in ARGUMENTS or (len(sys.argv) == ARGUMENTS[1]) != (sys.argv[1] == MEASURE):
+        sys.exit(f"usage: {sys.argv[0]} FOLDER, or {sys.argv[0]} {MEASURE} DIR")
+    if sys.argv[1] == MEASURE:
+        measured(Path(sys.argv[2]))
     else:
         write(Path(sys.argv[1]))

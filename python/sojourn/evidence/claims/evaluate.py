@@ -76,6 +76,7 @@ def evaluate(
     seeds: int = SEEDS,
     threads: int | None = None,
     watcher: Callable[[int, int], None] | None = None,
+    same: Callable[[Scenario, Scenario], bool] | None = None,
 ) -> list[ClaimVerdict]:
     """Return the verdict on each claim.
 
@@ -86,6 +87,8 @@ def evaluate(
         seeds: seeds 1 to n of each cell are read at the first look; n is six at the least.
         threads: how many runs are read at a time.
         watcher: called with the number of runs read and the number of all.
+        same: whether a run's scenario is that of the suite's cell (default: they differ at most in seed, checks, source
+            and who carries them out).
 
     Raises:
         StoreError: if a claim names axes, labels or metrics that its experiment does not have.
@@ -95,7 +98,7 @@ def evaluate(
     least = fewest(plan[0].confidence)
     if seeds < least:
         raise UsageError(f"no verdict is possible with {seeds} seeds", help=f"{least} are the least")
-    values = _Values(_needed(claims), _places(runs, engine), threads or os.cpu_count() or 1, watcher)
+    values = _Values(_needed(claims), _places(runs, engine), threads or os.cpu_count() or 1, watcher, same or _same)
     verdicts: dict[str, ClaimVerdict] = {}
     undecided = list(claims)
     for look, following in pairwise([*plan, None]):
@@ -178,6 +181,7 @@ class _Values:
         found: Mapping[_Place, Sequence[Run]],
         threads: int,
         watcher: Callable[[int, int], None] | None,
+        same: Callable[[Scenario, Scenario], bool],
     ) -> None:
         self._needed = needed
         self._threads = threads
@@ -188,7 +192,7 @@ class _Values:
             suite = _suite(place[0])
             theirs = suite.cells[place[1]]
             own = found.get((suite.name, place[1]), ())
-            self.runs[place] = _by_seed([run for run in own if _same(run.scenario, theirs)])
+            self.runs[place] = _by_seed([run for run in own if same(run.scenario, theirs)])
 
     def seeds(self, place: _Place, most: int) -> list[int]:
         """Return the seeds that a cell was run with, up to the last that counts."""
