@@ -1,9 +1,10 @@
 """The pages of the claims: an index for docs/claims.md, and a page for each claim.
 
     tools/claims_pages.py docs/claims          # what `make docs` does: writes the pages, runs and draws one cell each
-    tools/claims_pages.py --measure DIR        # judges a results folder; writes docs/tables/claims*.csv
+    tools/claims_pages.py --measure DIR        # judges a folder; writes docs/tables/claims.csv and claims-parts.csv
 
 The registry has claims, bounds and remarks; the CSV files have our values, of the last campaign that ran all claims.
+claims-real.csv has the parts of claims that were run with real TCP (`tools/real_tcp.py`).
 """
 
 import csv
@@ -23,6 +24,7 @@ import sojourn
 from sojourn import _core
 from sojourn.evidence import claims
 from sojourn.evidence.claims import ClaimVerdict, Verdict, evaluate, page, registry
+from sojourn.evidence.claims.verdicts import WORST_FIRST
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment
 from sojourn.views.results import results
@@ -35,6 +37,7 @@ VERDICTS: Final = ("claim", "seeds", "ours", "runs", "verdict")
 PARTS: Final = ("claim", "part", "bound", "cells", "reproduced", "least", "greatest", "seeds", "verdict")
 
 MEASURE: Final = "--measure"
+REAL: Final = "claims-real.csv"
 ARGUMENTS: Final = (2, 3)
 
 
@@ -61,6 +64,7 @@ def totals() -> str:
 def index() -> str:
     """Return the totals and a table for each report."""
     ours = {own["claim"]: own for own in rows("claims.csv")}
+    real = _by_claim(REAL)
     parts = [totals(), ""]
     for source, group in itertools.groupby(registry(), key=lambda claim: claim.source):
         lines = []
@@ -68,9 +72,30 @@ def index() -> str:
             verdict = ours[claim.id]["verdict"]
             shown = verdict if verdict == Verdict.REPRODUCED else f"**{verdict}**"
             witness = " (nor by others)" if claim.witness and verdict.startswith(Verdict.NOT_REPRODUCED) else ""
-            lines.append([f"[{claim.id}](claims/{claim.id}.md)", claim.finding, claim.published, shown + witness])
-        parts += [f"## {source}", "", markdown(["claim", "finding", "published", "our verdict"], lines), ""]
+            lines.append(
+                [
+                    f"[{claim.id}](claims/{claim.id}.md)",
+                    claim.finding,
+                    claim.published,
+                    shown + witness,
+                    with_real_tcp(real.get(claim.id, []), len(claim.parts)),
+                ]
+            )
+        head = ["claim", "finding", "published", "our verdict", "with Linux's TCP"]
+        parts += [f"## {source}", "", markdown(head, lines), ""]
     return "\n".join(parts)
+
+
+def with_real_tcp(parts: Sequence[dict[str, str]], of: int) -> str:
+    """Return the verdict on the parts of a claim that were run with a kernel's TCP; empty where none was."""
+    if not parts:
+        return ""
+    verdict = next(own for own in WORST_FIRST if any(part["verdict"].startswith(own) for part in parts))
+    return verdict if len(parts) == of else f"{verdict} ({len(parts)} of {of} parts)"
+
+
+def _by_claim(name: str) -> dict[str, list[dict[str, str]]]:
+    return {claim: list(group) for claim, group in itertools.groupby(rows(name), lambda own: own["claim"])}
 
 
 def _place(verdict: ClaimVerdict, ours: str) -> tuple[Experiment, str]:
@@ -122,15 +147,21 @@ def write(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     ours = {own["claim"]: own for own in rows("claims.csv")}
-    parts = {name: list(group) for name, group in itertools.groupby(rows("claims-parts.csv"), lambda own: own["claim"])}
+    parts, real = _by_claim("claims-parts.csv"), _by_claim(REAL)
     for verdict in evaluate(registry(), []):
         name = verdict.claim.id
-        text = _page(verdict, ours[name], parts[name], folder)
+        text = _page(verdict, ours[name], (parts[name], real.get(name, [])), folder)
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
 
 
-def _page(verdict: ClaimVerdict, ours: dict[str, str], parts: Sequence[dict[str, str]], folder: Path) -> str:
+def _page(
+    verdict: ClaimVerdict,
+    ours: dict[str, str],
+    measured_parts: tuple[Sequence[dict[str, str]], Sequence[dict[str, str]]],
+    folder: Path,
+) -> str:
     claim = verdict.claim
+    parts, real = measured_parts
     experiment, suite = _place(verdict, ours["ours"])
     caption = _drawn(experiment, folder, claim.id)
     labels = experiment.run_keys[0].scenario.labels
@@ -159,6 +190,7 @@ def _page(verdict: ClaimVerdict, ours: dict[str, str], parts: Sequence[dict[str,
             f"{ours['seeds']} seeds per cell."
         ),
         f"## What we measure\n\n{table}",
+        *_real(real),
         *([f"## Remarks\n\n{claim.remark}"] if claim.remark else []),
         *_reasons(claim),
         (
@@ -172,6 +204,18 @@ def _page(verdict: ClaimVerdict, ours: dict[str, str], parts: Sequence[dict[str,
         ),
     ]
     return "\n\n".join(sections) + "\n"
+
+
+def _real(parts: Sequence[dict[str, str]]) -> list[str]:
+    if not parts:
+        return []
+    keys = ("part", "bound", "cells", "reproduced", "least", "greatest", "seeds", "verdict")
+    head = ["what we measure", "bound", "cells", "reproduced in", "least", "greatest", "seeds", "verdict"]
+    return [
+        "### With Linux's TCP\n\nA Linux 7.3 kernel sends and receives the CUBIC and Reno flows; the queues and all "
+        "other flows are ours (`sojourn run --engine linux --real-tcp cubic --real-tcp reno`).\n\n"
+        + markdown(head, ([own[key] for key in keys] for own in parts))
+    ]
 
 
 def _reasons(claim: claims.Claim) -> list[str]:

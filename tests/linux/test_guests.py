@@ -20,6 +20,7 @@ import pytest
 
 import sojourn
 from sojourn.core.store import Folder
+from sojourn.evidence.claims import Verdict, evaluate, registry
 from sojourn.linux.kernels import kernels
 
 pytestmark = pytest.mark.skipif(not kernels(), reason="no kernel is built: sojourn linux build")
@@ -743,3 +744,22 @@ def test_a_queue_in_python_takes_flows_of_a_kernel_and_of_a_model(tmp_path: Path
     assert 17e6 < rates["kernel"] + rates["model"] < 19.5e6
     drops = run.table("queue_signals").filter(pl.col("queue") == "bottleneck.down.qdisc")["reason"].unique().to_list()
     assert drops == ["tail"]
+
+
+def test_a_claim_is_judged_with_a_kernels_tcp_in_a_queue_that_no_kernel_has(tmp_path: Path) -> None:
+    words = ["run", "sce-l4s-ect1/erased", "--only", "rtt=20ms", "--only", "marks=erased", "--seeds", "6"]
+    words += ["--engine", "linux", "--real-tcp", "cubic", "-o", str(tmp_path / "results")]
+    ran = subprocess.run([sys.executable, "-m", "sojourn", *words], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    runs = sojourn.results(tmp_path / "results")
+    by = {flow.name: (flow["by"], flow["stack"]) for flow in runs[0].scenario.flows}
+    assert by["cubic"] == ("kernel", "linux-7.3")
+    assert by["sce"] == ("sojourn", "sce-2020-03")
+    (claim,) = (own for own in registry() if own.id == "ECT1-13")
+
+    def verdict(engine: str) -> Verdict:
+        (judged,) = evaluate([claim], runs, engine=engine, seeds=6)
+        return next(cell.verdict for cell in judged.parts[0].cells if cell.title == "20ms")
+
+    assert verdict("linux") is Verdict.REPRODUCED
+    assert verdict("sim") is Verdict.NOT_RUN

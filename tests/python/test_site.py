@@ -168,6 +168,17 @@ def test_every_discipline_and_control_has_a_model_and_evidence(kind: str, name: 
     assert tool("run_here").fits(key.resolved)
 
 
+def test_a_claim_with_real_tcp_is_as_good_as_its_worst_part_that_was_run() -> None:
+    pages = tool("claims_pages")
+    good, bad = {"verdict": "reproduced"}, {"verdict": "not reproduced"}
+    assert pages.with_real_tcp([], 2) == ""
+    assert pages.with_real_tcp([good, good], 2) == "reproduced"
+    assert pages.with_real_tcp([good, bad], 2) == "not reproduced"
+    assert pages.with_real_tcp([good], 2) == "reproduced (1 of 2 parts)"
+    known = {own.id: {part.what for part in own.parts} for own in registry()}
+    assert all(own["part"] in known[own["claim"]] for own in pages.rows("claims-real.csv"))
+
+
 def test_pages_that_claims_and_labs_have() -> None:
     pages = tool("claims_pages")
     ours = {own["claim"]: own for own in pages.rows("claims.csv")}

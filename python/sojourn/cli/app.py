@@ -129,6 +129,15 @@ def run(
         ),
     ] = None,
     plugins: Plugins = None,
+    real_tcp: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CC",
+            help="With --engine linux: a Linux 7.3 kernel sends and receives the TCP flows with this congestion "
+            "control; the simulator runs the queues and all other flows ([b]--real-tcp cubic[/b]; repeatable). Runs "
+            "without such a flow are left out.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -161,6 +170,7 @@ def run(
         dry_run=dry_run,
         memory=memory,
         plugins=plugins or [],
+        real_tcp=real_tcp or [],
         as_json=as_json,
         aims=precision or [],
         max_seeds=max_seeds,

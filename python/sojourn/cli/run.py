@@ -23,6 +23,7 @@ from sojourn.evidence import precision
 from sojourn.evidence.interval import SEEDS, Look
 from sojourn.experiments import library
 from sojourn.experiments.experiment import Experiment, load
+from sojourn.experiments.hosts import with_real_tcp
 from sojourn.runner.shard import Shard
 from sojourn.views import checks, remarks
 
@@ -47,6 +48,7 @@ def run(
     dry_run: bool,
     memory: float | None,
     plugins: list[str],
+    real_tcp: list[str],
     as_json: bool,
     aims: Sequence[str] = (),
     max_seeds: int | None = None,
@@ -60,6 +62,11 @@ def run(
     keys = run_keys(
         what, engine=engine, seeds=seeds, settings=settings, batches=batches, only=only, yes=yes, plugins=plugins
     )
+    if real_tcp:
+        everything = len(keys)
+        keys = with_real_tcp(keys, real_tcp, engine=engine)
+        if len(keys) < everything:
+            say(f"{everything - len(keys)} runs have no flow with {' or '.join(real_tcp)}, and are left out")
     keys = _part(_repeated(keys, repeat, engine), shard)
     if keep is not None:
         keys = [replace(key, keep=keep) for key in keys]

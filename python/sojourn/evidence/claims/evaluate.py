@@ -1,7 +1,8 @@
 """Claims looked at in the runs of a results folder.
 
 A run counts if it is the suite's own: a scenario that was changed with ``--set``, or is of an older suite, is not the
-one that the claim speaks of. Where a part compares cells, their runs are paired by seed.
+one that the claim speaks of. Real TCP (:mod:`sojourn.experiments.hosts`) changes who carries out a flow, and not the
+experiment. Where a part compares cells, their runs are paired by seed.
 
 Seeds are counted from 1, and their number is fixed beforehand (:func:`.interval.looks`), whatever more a folder has:
 each further look takes twice as many, only where the one before gave no verdict.
@@ -30,6 +31,7 @@ from sojourn.evidence.interval import FEWEST, SEEDS, Look, fewest, looks, median
 from sojourn.evidence.judging import Ruling, worst
 from sojourn.experiments import library
 from sojourn.experiments.experiment import load
+from sojourn.experiments.hosts import same_experiment
 
 _Place = tuple[str, Labels]
 """(experiment, cell)"""
@@ -74,6 +76,7 @@ def evaluate(
     seeds: int = SEEDS,
     threads: int | None = None,
     watcher: Callable[[int, int], None] | None = None,
+    same: Callable[[Scenario, Scenario], bool] | None = None,
 ) -> list[ClaimVerdict]:
     """Return the verdict on each claim.
 
@@ -84,6 +87,8 @@ def evaluate(
         seeds: seeds 1 to n of each cell are read at the first look; n is six at the least.
         threads: how many runs are read at a time.
         watcher: called with the number of runs read and the number of all.
+        same: whether a run's scenario is that of the suite's cell (default: they differ at most in seed, checks, source
+            and who carries them out).
 
     Raises:
         StoreError: if a claim names axes, labels or metrics that its experiment does not have.
@@ -93,7 +98,7 @@ def evaluate(
     least = fewest(plan[0].confidence)
     if seeds < least:
         raise UsageError(f"no verdict is possible with {seeds} seeds", help=f"{least} are the least")
-    values = _Values(_needed(claims), _places(runs, engine), threads or os.cpu_count() or 1, watcher)
+    values = _Values(_needed(claims), _places(runs, engine), threads or os.cpu_count() or 1, watcher, same or _same)
     verdicts: dict[str, ClaimVerdict] = {}
     undecided = list(claims)
     for look, following in pairwise([*plan, None]):
@@ -162,9 +167,9 @@ def _by_seed(runs: Sequence[Run]) -> dict[int, Run]:
 
 
 def _same(scenario: Scenario, theirs: Scenario) -> bool:
-    """Return whether two scenarios differ at most in seed, checks and source."""
-    aside = {"seed", "checks", "source"}
-    return {k: v for k, v in scenario.items() if k not in aside} == {k: v for k, v in theirs.items() if k not in aside}
+    """Return whether two scenarios differ at most in seed, checks, source and who carries them out."""
+    aside = ("seed", "checks", "source")
+    return same_experiment({**scenario, **dict.fromkeys(aside)}, {**theirs, **dict.fromkeys(aside)})
 
 
 class _Values:
@@ -176,6 +181,7 @@ class _Values:
         found: Mapping[_Place, Sequence[Run]],
         threads: int,
         watcher: Callable[[int, int], None] | None,
+        same: Callable[[Scenario, Scenario], bool],
     ) -> None:
         self._needed = needed
         self._threads = threads
@@ -186,7 +192,7 @@ class _Values:
             suite = _suite(place[0])
             theirs = suite.cells[place[1]]
             own = found.get((suite.name, place[1]), ())
-            self.runs[place] = _by_seed([run for run in own if _same(run.scenario, theirs)])
+            self.runs[place] = _by_seed([run for run in own if same(run.scenario, theirs)])
 
     def seeds(self, place: _Place, most: int) -> list[int]:
         """Return the seeds that a cell was run with, up to the last that counts."""

@@ -8,6 +8,7 @@ with itself, as with ``--fresh``.
 import functools
 import hashlib
 import json
+import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
@@ -25,7 +26,10 @@ def digest(document: Document, suite: str) -> str:
     asked = sorted({metric for figure in figures for metric in figure.metrics})
     only = sorted(str(sorted(figure.only.items())) for figure in figures)
     only += sorted(f"{figure.metrics[0]} of {figure.of_full}" for figure in figures if figure.of_full)
-    text = "\n".join([named.file.read_text(encoding="utf-8"), *asked, *only])
+    said = tomllib.loads(named.file.read_text(encoding="utf-8"))
+    # Comments and descriptions change no figure.
+    said["experiment"] = {key: value for key, value in said["experiment"].items() if key not in {"about", "source"}}
+    text = "\n".join([json.dumps(said), *asked, *only])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
