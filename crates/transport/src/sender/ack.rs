@@ -60,10 +60,8 @@ impl Sender {
         }
         if f.una_advanced {
             self.board.acknowledge(ack.ack, prior_fack, &mut taking);
-            if let Some(buffer) = &mut self.data.send_buffer {
-                buffer.acknowledged(ack.ack);
-            }
         }
+        let gives_room = self.data.free(ack, f.una_advanced, news.newly_sacked > 0);
         if window_update {
             self.take_window(ack.window);
         }
@@ -92,7 +90,7 @@ impl Sender {
                 self.fast_retrans_alert(prior_una, ack.tsecr, &mut f);
             }
             self.after_probe(ack.ack, &f);
-            self.push(RetransmitMode::Nothing, f.una_advanced, out);
+            self.push(RetransmitMode::Nothing, gives_room, out);
             return;
         }
         let rtt_us = self.sample_rtt(&news, ack.tsecr, &mut f);
@@ -140,7 +138,7 @@ impl Sender {
             self.control(delivered, newly_lost, &f);
         }
         self.follow_control();
-        self.push(repair, f.una_advanced, out);
+        self.push(repair, gives_room, out);
     }
 
     /// An ACK that another has overtaken: only its SACK blocks may still be news (`old_ack` in `tcp_ack`). If it is
@@ -162,6 +160,7 @@ impl Sender {
             news: &mut news,
         };
         self.board.take_sack(ack, loss, &mut taking);
+        let gives_room = self.data.free(ack, false, news.newly_sacked > 0);
         let mut f = Flags {
             data_sacked: news.newly_sacked > 0,
             original_delivered: news.original_delivered,
@@ -171,15 +170,15 @@ impl Sender {
         self.note_dsack(&news);
         let una = self.tcb.view.una;
         let repair = self.fast_retrans_alert(una, ack.tsecr, &mut f);
-        self.push(repair, false, out);
+        self.push(repair, gives_room, out);
     }
 
     /// Repairs what is to be repaired, then sends new data.
-    fn push(&mut self, repair: RetransmitMode, una_advanced: bool, out: &mut impl Output) {
+    fn push(&mut self, repair: RetransmitMode, gives_room: bool, out: &mut impl Output) {
         self.pacing.blocked = false;
         self.repair(repair, out);
         self.write(Push::Normal, out);
-        self.check_space(una_advanced, out);
+        self.check_space(gives_room, out);
     }
 
     /// Counts what the ACK delivers and tells the control of the ACK, in the stack's order.

@@ -2,7 +2,7 @@
 
 use super::send_buffer::SendBuffer;
 use crate::cc::LARGEST_BURST;
-use crate::segment::Seq;
+use crate::segment::{Ack, Seq};
 use crate::stack::TcpQuirks;
 
 /// The application's data that has not left.
@@ -49,6 +49,24 @@ impl AppData {
             is_fixed: false,
             send_buffer: has_send_buffer.then(Box::default),
         }
+    }
+}
+
+impl AppData {
+    /// Frees what an ACK gives back of the send buffer; true if that is anything, or may be where there is no buffer.
+    #[inline]
+    pub(super) fn free(&mut self, ack: &Ack, una_advanced: bool, newly_sacked: bool) -> bool {
+        let Some(buffer) = &mut self.send_buffer else { return una_advanced };
+        if una_advanced {
+            buffer.acknowledged(ack.ack);
+        }
+        let mut gives_room = una_advanced;
+        if newly_sacked {
+            for &block in ack.sacked() {
+                gives_room |= buffer.join(block, ack.ack);
+            }
+        }
+        gives_room
     }
 }
 

@@ -14,19 +14,21 @@
 //! third of the limit is free. So it writes in spells, of at least one whole buffer.
 //!
 //! Queued data is all that is not acknowledged yet, in payload and, for each buffer, [`TcpQuirks::skb_overhead`]; a
-//! buffer that is sent in bursts has become as many. The limit is twice the window, counted with 4352 bytes a segment,
+//! buffer that is sent in bursts has become as many, and those that are SACKed in a row are joined to one
+//! (`tcp_shift_skb_data`). An ACK that acknowledges or joins wakes the application if that makes enough room. The limit is twice the window, counted with 4352 bytes a segment,
 //! as it was when the application last slept while the window was not full; it never shrinks (`tcp_sndbuf_expand`).
 //! Where the application has asked for a size (`SO_SNDBUF`), the limit is twice that and stays so.
 //!
 //! Approximate here: less than a segment waits until it is one or the last, as Nagle's algorithm has it of all but the
-//! first such; retransmitted or SACKed data is not cut or joined in the buffer; the application runs at once when it is
+//! first such; retransmitted data is not cut in the buffer; a buffer that is SACKed in part is not joined with what is in front
+//! of it; joined buffers have no largest size (the kernel's have 17 fragments); the application runs at once when it is
 //! woken, after what the ACK itself lets out; and a buffer that is given late is full at first, wherever in its cycle
 //! the kernel's may be.
 //!
 //! [`TcpQuirks::send_buffer`]: crate::stack::TcpQuirks::send_buffer
 //! [`TcpQuirks::skb_overhead`]: crate::stack::TcpQuirks::skb_overhead
 
-use crate::segment::{Seq, before};
+use crate::segment::{Block, Seq, before};
 use crate::stack::TcpQuirks;
 use std::collections::VecDeque;
 
@@ -95,6 +97,25 @@ impl SendBuffer {
         }
     }
 
+    /// Joins the buffers that a SACK block covers whole into one, which keeps their payload and one overhead
+    /// (`tcp_shift_skb_data`); true if there were several.
+    pub(super) fn join(&mut self, block: Block, una: Seq) -> bool {
+        let Block { start, end } = block;
+        if !before(una, start) {
+            return false;
+        }
+        // A buffer begins where the one in front ends; the first begins at `una`, below the block.
+        let first = self.sent.partition_point(|&at| before(at, start));
+        let behind = self.sent.partition_point(|&at| !before(end, at));
+        // The ends of all buffers between them but the last go.
+        let [from, to] = [first + 1, behind.saturating_sub(1)];
+        if from >= to {
+            return false;
+        }
+        self.sent.drain(from..to);
+        true
+    }
+
     pub(super) fn offered(&mut self, window: u32) {
         self.max_window = self.max_window.max(window);
     }
@@ -134,5 +155,50 @@ impl SendBuffer {
     /// As if the application did not wait for room.
     pub(super) fn keep_awake(&mut self) {
         self.asleep = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Buffers of two segments from 10 on; the first is never SACKed.
+    fn buffers() -> SendBuffer {
+        SendBuffer { sent: (12..=30).step_by(2).collect(), ..SendBuffer::default() }
+    }
+
+    #[test]
+    fn buffers_that_are_sacked_in_a_row_become_one() {
+        let ends = |buffer: &SendBuffer| buffer.sent.iter().copied().collect::<Vec<_>>();
+        let mut buffer = buffers();
+        assert!(!buffer.join(Block { start: 14, end: 16 }, 10), "one alone");
+        assert!(buffer.join(Block { start: 14, end: 20 }, 10));
+        assert_eq!(ends(&buffer), [12, 14, 20, 22, 24, 26, 28, 30]);
+        // What follows joins what was joined, and a buffer that is SACKed in part stays what it is.
+        assert!(buffer.join(Block { start: 14, end: 23 }, 10));
+        assert_eq!(ends(&buffer), [12, 14, 22, 24, 26, 28, 30]);
+        assert!(!buffer.join(Block { start: 13, end: 23 }, 10));
+        assert!(buffer.join(Block { start: 25, end: 30 }, 10));
+        assert_eq!(ends(&buffer), [12, 14, 22, 24, 26, 30]);
+        // A duplicate says nothing of the buffers.
+        assert!(!buffer.join(Block { start: 10, end: 30 }, 10));
+        buffer.acknowledged(26);
+        assert_eq!(ends(&buffer), [30]);
+        assert!(!buffer.join(Block { start: 28, end: 30 }, 26));
+    }
+
+    /// Sequence numbers wrap.
+    #[test]
+    fn buffers_are_joined_across_the_end_of_the_numbers() {
+        let base = Seq::MAX - 4;
+        let mut buffer = SendBuffer {
+            sent: (1..=5).map(|k| base.wrapping_add(2 * k)).collect(),
+            ..SendBuffer::default()
+        };
+        assert!(
+            buffer.join(Block { start: base.wrapping_add(2), end: base.wrapping_add(8) }, base)
+        );
+        let ends: Vec<Seq> = buffer.sent.iter().map(|end| end.wrapping_sub(base)).collect();
+        assert_eq!(ends, [2, 8, 10]);
     }
 }

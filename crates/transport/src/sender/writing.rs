@@ -71,14 +71,15 @@ impl Sender {
         }
     }
 
-    /// After an ACK: a sleeping application is woken if there is room (`tcp_check_space`).
+    /// After an ACK: a sleeping application is woken if there is room (`tcp_check_space`), which is looked at where the ACK has freed
+    /// some (`SOCK_QUEUE_SHRUNK`).
     #[inline]
-    pub(super) fn check_space(&mut self, una_advanced: bool, out: &mut impl Output) {
+    pub(super) fn check_space(&mut self, gives_room: bool, out: &mut impl Output) {
         match &self.data.send_buffer {
             None if self.tcb.view.packets_out > u32::from(self.data.unbuffered) => {
                 self.begin_to_buffer();
             }
-            Some(buffer) if una_advanced && buffer.asleep => self.wake_application(out),
+            Some(buffer) if gives_room && buffer.asleep => self.wake_application(out),
             _ => {}
         }
     }
