@@ -240,6 +240,24 @@ mod tests {
         assert!(kernel("5.4.290").order() < kernel("5.10").order());
     }
 
+    /// By the kernel's configuration, in records of any age.
+    #[test]
+    fn a_kernel_is_the_end_of_the_tunnels_that_it_was_built_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("7.3.4-1");
+        std::fs::create_dir(&place).unwrap();
+        let config = "CONFIG_INET_ESP=y\nCONFIG_XFRM_USER=y\nCONFIG_CRYPTO_GCM=y\n\
+                      # CONFIG_NET_FOU is not set\nCONFIG_WIREGUARD=y\n";
+        std::fs::write(place.join("linux"), "").unwrap();
+        std::fs::write(place.join("config"), config).unwrap();
+        let text = serde_json::to_string(&kernel("7.3.4")).unwrap();
+        std::fs::write(place.join("kernel.json"), text).unwrap();
+        assert_eq!(
+            kernels(folder.path())[0].tunnels,
+            [TunnelProtocol::Wireguard, TunnelProtocol::Esp]
+        );
+    }
+
     #[test]
     fn only_finished_kernels_are_found() {
         let folder = tempfile::tempdir().unwrap();
@@ -289,6 +307,10 @@ mod tests {
         assert_eq!(taken(&all).unwrap(), "7.3.4-aaaaaaaa");
         assert_eq!(taken(&all[..1]).unwrap(), "7.3.9-ffffffff");
         assert_eq!(standing_for(&all, "linux-6.12"), None);
+        // One with options of the user's, which was built later still.
+        let own = Kernel { options: true, ..of("dddddddd", false, 8) };
+        assert_eq!(taken(&[all[1].clone(), own.clone()]).unwrap(), "7.3.4-bbbbbbbb");
+        assert_eq!(taken(&[own]).unwrap(), "7.3.4-dddddddd");
     }
 
     #[test]

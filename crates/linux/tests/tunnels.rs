@@ -147,33 +147,40 @@ fn two_flows_inside_are_not_isolated() {
     let inside = shares(&tunnel("esp", "kernel", "\"cubic\", \"reno\"", ""));
     println!("apart {apart:.2?}, in ESP {inside:.2?}");
     let ratio = |[cubic, reno]: [f64; 2]| cubic / reno;
-    assert!((ratio(apart) - 1.0).abs() < 0.03, "{apart:?}");
-    assert!((ratio(inside) - 1.0).abs() > 0.1, "{inside:?}");
+    assert!((ratio(apart) - 1.0).abs() < 0.06, "{apart:?}");
+    assert!((ratio(inside) - 1.0).abs() > 0.15, "{inside:?}");
 }
 
-const DATAGRAMS: &str = "[[flow]]\nname = \"udp\"\n[flow.udp]\nrate = \"10mbit\"\npayload = 1000\n";
-
-/// A path that reorders by up to 16 ms, 20 packets: both windows refuse what is too old, those of 64 and more refuse nothing.
+/// A path that reorders: by up to 16 ms at 1250 packets a second, which is 20 packets, and by up to 80 ms at 5000, which is 400. Our
+/// window and the kernel's, of a word and of a bitmap, refuse the same packets (they were equal to the packet when this was
+/// written).
 fn the_replay_window_is_the_kernels() {
-    let hop = format!("{HOP}down = {{ netem = [\"delay 10ms 8ms\"] }}\n");
     let mut lines = String::new();
-    for window in [0, 1, 2, 4, 8, 12, 16, 32, 33, 64, 128, 4096] {
-        let more = format!("replay_window = {window}");
-        let of = |by: &str| tunnel("esp", by, "\"udp\"", &more);
-        let runs = both(&hop, of, DATAGRAMS, 20);
-        let [kernel, model] = [&runs[0], &runs[1]].map(|run| total(run, EXIT, "dropped"));
-        let sent = runs.each_ref().map(|run| total(run, "udp", "datagrams_sent"));
-        let received = runs.each_ref().map(|run| total(run, "udp", "datagrams_received"));
-        let _ = writeln!(
-            lines,
-            "window {window}: kernel {kernel}, simulator {model}; sent {sent:?}, received {received:?}"
+    for (jitter, mbit, windows) in [
+        ("10ms 8ms", 10, &[0, 1, 4, 16, 32, 64][..]),
+        ("50ms 40ms", 40, &[16, 32, 33, 64, 128, 256, 512, 4096]),
+    ] {
+        let hop = format!("{HOP}down = {{ netem = [\"delay {jitter}\"] }}\n");
+        let datagrams = format!(
+            "[[flow]]\nname = \"udp\"\n[flow.udp]\nrate = \"{mbit}mbit\"\npayload = 1000\n"
         );
-        // What the window refuses does not come, and all else does but for what is on its way.
-        let missing = sent[0] - received[0] - kernel;
-        assert!((0.0..40.0).contains(&missing), "{lines}");
-        assert!((kernel - model).abs() <= 5.0 + 0.05 * model, "{lines}");
-        if window == 0 || window >= 32 {
-            assert_eq!(kernel, 0.0, "{lines}");
+        for &window in windows {
+            let more = format!("replay_window = {window}");
+            let of = |by: &str| tunnel("esp", by, "\"udp\"", &more);
+            let runs = both(&hop, of, &datagrams, 6);
+            let [kernel, model] = [&runs[0], &runs[1]].map(|run| total(run, EXIT, "dropped"));
+            let [sent, received] = ["sent", "received"]
+                .map(|what| total(&runs[0], "udp", &format!("datagrams_{what}")));
+            let _ = writeln!(
+                lines,
+                "{jitter}, window {window}: refused {kernel} by the kernel, {model} by the simulator, of {sent}"
+            );
+            // What the window refuses does not come, and all else does but for what is on its way.
+            let missing = sent - received - kernel;
+            assert!((0.0..600.0).contains(&missing), "{lines}");
+            assert!((kernel - model).abs() <= 2.0 + 0.002 * model, "{lines}");
+            let most = if mbit == 10 { 20 } else { 400 };
+            assert_eq!(kernel == 0.0, window == 0 || window >= most, "{lines}");
         }
     }
     println!("{lines}");
@@ -193,15 +200,23 @@ fn overtaking_packets_starve_a_flow_behind_a_short_window() {
         other.replace("cc =", "ecn = \"off\"\ncc =")
     );
     let mut lines = String::new();
-    for window in [32, 64, 128, 256, 1024, 4096] {
+    let mut all = Vec::new();
+    for window in [32, 64, 128, 4096] {
         let more = format!("replay_window = {window}");
         let of = |by: &str| tunnel("esp", by, "\"cubic\", \"attack\"", &more);
         let runs = both(&hop, of, &flows, 30);
         let drops = runs.each_ref().map(|run| total(run, EXIT, "dropped"));
         let rates = runs.each_ref().map(|run| goodput(run, "cubic") / 1e6);
         let _ = writeln!(lines, "window {window}: refused {drops:?}, cubic {rates:.2?} Mbit/s");
+        all.push((drops, rates));
     }
     println!("{lines}");
+    let [short, middle, long, longest] = &all[..] else { panic!("{all:?}") };
+    for engine in [0, 1] {
+        assert!(short.0[engine] > 0.0 && short.1[engine] < longest.1[engine] / 10.0, "{lines}");
+        assert!(middle.0[engine] > 0.0 && middle.1[engine] < longest.1[engine] / 2.0, "{lines}");
+        assert_eq!([long.0[engine], longest.0[engine]], [0.0; 2], "{lines}");
+    }
 }
 
 /// Where the packets of a run are wanted.
@@ -265,19 +280,21 @@ fn marks_and_other_traffic_pass() {
     for kind in ["esp", "fou"] {
         let flows = format!(
             "{}[[flow]]\nname = \"up\"\ncc = \"reno\"\ndirection = \"up\"\nbytes = \"2000000b\"\n\
-             [[flow]]\nname = \"short\"\n[flow.short_flows]\nmean_interval = \"200ms\"\n\
+             [[flow]]\nname = \"short\"\necn = \"off\"\n[flow.short_flows]\nmean_interval = \"200ms\"\n\
              [[flow]]\nname = \"echo\"\n[flow.ping]\n",
             CUBIC.replace("cc =", "ecn = \"rfc3168\"\ncc =")
         );
         let all = "\"cubic\", \"up\", \"short\", \"echo\"";
-        let run = run(&scenario(&hop, &tunnel(kind, "kernel", all, ""), &flows, 10));
+        let of = |by: &str| run(&scenario(&hop, &tunnel(kind, by, all, ""), &flows, 10));
+        let (run, model) = (of("kernel"), of("sojourn"));
         let marked = total(&run, "bottleneck.down.qdisc", "marked");
         assert!(
             marked > 5.0 && total(&run, "cubic", "ece_acks") > marked / 4.0,
             "{kind}: {marked}"
         );
         assert!((total(&run, "cubic", "ce_packets") - marked).abs() < 3.0, "{kind}: {marked}");
-        assert!(goodput(&run, "cubic") > 40.0e6, "{kind}: {}", goodput(&run, "cubic"));
+        let rates = [&run, &model].map(|run| goodput(run, "cubic"));
+        assert!((rates[0] / rates[1] - 1.0).abs() < 0.1, "{kind}: {rates:?}");
         assert_eq!(total(&run, "up", "delivered_bytes"), 2_000_000.0, "{kind}");
         assert!(total(&run, "short", "completed") > 20.0, "{kind}");
         let rtts = run.table("pings").unwrap().f64("rtt_s");
