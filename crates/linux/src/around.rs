@@ -524,7 +524,7 @@ impl World for Around<'_> {
             let carries = match stamp.protocol {
                 TCP => stamp.length > 0,
                 ICMP => false,
-                // UDP; what is encrypted may be data.
+                // UDP, and encrypted packets, which may have data.
                 _ => true,
             };
             self.simulation.send_outer_frame(flow, answers, frame, carries);

@@ -216,7 +216,7 @@ fn of_tunnel(refusals: &mut Refusals, here: &Here<'_>, tunnel: &Tunnel) {
     }
 }
 
-/// What a tunnel by a kernel cannot have: its ends are the hosts of one kernel.
+/// The settings that a tunnel by a kernel cannot have: its ends are the hosts of one kernel.
 fn in_tunnels(refusals: &mut Refusals, decided: &Scenario) {
     let tunnels = tunnels::of(decided);
     let all = decided.hops.len();
@@ -284,7 +284,7 @@ fn in_tunnels(refusals: &mut Refusals, decided: &Scenario) {
     }
 }
 
-/// What a flow in a tunnel by a kernel cannot have; it is in so many tunnels, and there are so many hops.
+/// The settings that a flow in a tunnel by a kernel cannot have, with the number of its tunnels and of all hops.
 fn inside_of_tunnel(refusals: &mut Refusals, flow: &Flow, (inside, all): (usize, usize)) {
     let place = Place::Flow(flow.name.clone());
     let alternative = "name the flows of the tunnel, without this one: flows = [\"NAME\"]; or write by = \"sojourn\" for it";

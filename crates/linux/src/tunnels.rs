@@ -278,7 +278,7 @@ impl Tunnel {
             ))
         };
         vec![
-            // Of what it sends nothing is checked.
+            // An end checks nothing that it sends.
             state(own, far, out_index, 0),
             state(far, own, in_index, window),
             policy(own, far, out_index, "out"),

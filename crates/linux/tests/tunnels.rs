@@ -120,7 +120,7 @@ fn a_tunnel_is_one_flow_to_the_queue() {
     let share = |tunnel: &str| {
         let run = run(&scenario(&hop, tunnel, &flows, 20));
         let [a, b, c] = ["a", "b", "c"].map(|flow| goodput(&run, flow));
-        println!("{a:.0} {b:.0} {c:.0}: {tunnel}");
+        eprintln!("{a:.0} {b:.0} {c:.0}: {tunnel}");
         (a + b) / (a + b + c)
     };
     let inside = |kind: &str, more: &str| tunnel(kind, "kernel", "\"a\", \"b\"", more);
@@ -145,7 +145,7 @@ fn two_flows_inside_are_not_isolated() {
     };
     let apart = shares("");
     let inside = shares(&tunnel("esp", "kernel", "\"cubic\", \"reno\"", ""));
-    println!("apart {apart:.2?}, in ESP {inside:.2?}");
+    eprintln!("apart {apart:.2?}, in ESP {inside:.2?}");
     let ratio = |[cubic, reno]: [f64; 2]| cubic / reno;
     assert!((ratio(apart) - 1.0).abs() < 0.06, "{apart:?}");
     assert!((ratio(inside) - 1.0).abs() > 0.15, "{inside:?}");
@@ -183,7 +183,7 @@ fn the_replay_window_is_the_kernels() {
             assert_eq!(kernel == 0.0, window == 0 || window >= most, "{lines}");
         }
     }
-    println!("{lines}");
+    eprintln!("{lines}");
 }
 
 /// The denial of service of the suite `l4s-tests/replay-dos`: small ECT(1) packets in the tunnel overtake CUBIC's in DualPI2.
@@ -210,7 +210,7 @@ fn overtaking_packets_starve_a_flow_behind_a_short_window() {
         let _ = writeln!(lines, "window {window}: refused {drops:?}, cubic {rates:.2?} Mbit/s");
         all.push((drops, rates));
     }
-    println!("{lines}");
+    eprintln!("{lines}");
     let [short, middle, long, longest] = &all[..] else { panic!("{all:?}") };
     for engine in [0, 1] {
         assert!(short.0[engine] > 0.0 && short.1[engine] < longest.1[engine] / 10.0, "{lines}");
@@ -264,7 +264,7 @@ fn outer_lengths_are_the_models() {
             };
             let [kernel, model] = ["kernel", "sojourn"].map(of);
             let inside = payload + 28 + 14;
-            println!(
+            eprintln!(
                 "{kind} {payload}: {inside} + {} by the kernel, + {} by the model",
                 kernel - inside,
                 model - inside

@@ -495,7 +495,7 @@ fn what_is_divided_in_vain_is_refused_by_name() {
     assert_eq!(said[0].to_string(), "flow f: hosts by kernel: this engine does not have it");
 }
 
-/// A tunnel by the kernel: what it cannot be round, and what this kernel lacks for it, with another that has it.
+/// Each refusal of a tunnel by the kernel, with its help: a build, or another kernel that can.
 #[test]
 fn tunnels_by_the_kernel_are_refused_by_name() {
     let able = |version: &str, tunnels: &[TunnelProtocol]| Kernel {

@@ -38,7 +38,10 @@ def build(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="More configuration options, one CONFIG_NAME=y per line; `tunnels`: those of tunnels by the kernel."),
+        typer.Option(
+            metavar="FILE",
+            help="More configuration options, one CONFIG_NAME=y per line; `tunnels`: those of tunnels by the kernel.",
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option("-j", "--jobs", min=1, help="Parallel compilers.")] = None,
 ) -> None:

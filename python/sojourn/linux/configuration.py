@@ -23,7 +23,7 @@ _NONE_OF_THEM: Final = {"NET_SCH_DEFAULT"}
 """It chooses which is the default."""
 
 SHIPPED: Final = ("tunnels",)
-"""Words for files of options that are shipped with the package: ``tunnels.config`` has what tunnels by the kernel need."""
+"""Words for the package's own files of options: ``tunnels.config`` is for tunnels by the kernel."""
 
 NEEDED: Final = ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", "CONFIG_HOSTFS=y", f"CONFIG_HZ={HZ}")
 

@@ -55,7 +55,7 @@ fn flows_inside_have_addresses_of_their_own() {
     assert_eq!(of(99, Direction::Down), None);
 }
 
-/// The words of `ip` for ESP at the server: what it sends has the first index and no window, what it takes the second.
+/// The words of `ip` for ESP at the server: packets to the client have the first index and no window, those from it the second.
 #[test]
 fn esp_is_two_associations_and_two_policies() {
     let orders = orders(&one("esp", "replay_window = 64\n"), true, "c");
