@@ -277,6 +277,22 @@ def test_a_trees_own_controls_and_disciplines_are_built_in(tmp_path: Path) -> No
     assert lines[-2:] == ["CONFIG_TCP_CONG_STEADY=y", "CONFIG_NET_SCH_MINE=y"]
 
 
+def test_the_options_of_tunnels_are_shipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shipped = configuration.named(Path("tunnels"))
+    assert {"CONFIG_INET_ESP=y", "CONFIG_NET_FOU=y", "CONFIG_WIREGUARD=y"} <= set(configuration.lines(shipped))
+    # A file of the user's that is called so comes first.
+    monkeypatch.chdir(tmp_path)
+    Path("tunnels").write_text("CONFIG_MINE=y\n")
+    assert configuration.lines(configuration.named(Path("tunnels"))) == ["CONFIG_MINE=y"]
+    assert configuration.named(None) is None
+
+
+def test_a_kernel_with_options_of_the_users_says_so(tmp_path: Path) -> None:
+    write_patched(tmp_path, "aaaaaaaa", "tunnels", options=True)
+    write_patched(tmp_path, "bbbbbbbb", None)
+    assert [(kernel.name, kernel.options) for kernel in kernels(tmp_path)] == [("tunnels", True), (None, False)]
+
+
 def test_options_of_the_users_own_come_last_and_must_take(tmp_path: Path) -> None:
     own = tmp_path / "mine.config"
     own.write_text("# mine\nCONFIG_TCP_MD5SIG=y\nCONFIG_NO_SUCH=y\n")

@@ -1,7 +1,7 @@
 //! What an engine can run.
 
 use sojourn_model::{
-    Action, Element, Feature, Gauge, HOST_STACK, Kind, Place, Scenario, Side, TcWords, Traffic,
+    Action, By, Element, Feature, Gauge, HOST_STACK, Kind, Place, Scenario, Side, TcWords, Traffic,
     Unsupported, When,
 };
 use std::collections::BTreeSet;
@@ -42,6 +42,10 @@ impl Missing<'_> {
                 "its hosts are not this machine's kernel",
                 "the live engine has them: --engine live; or name a stack of sojourn stacks",
             ),
+            Feature::TunnelBy(By::Kernel) => (
+                "this engine's hosts are no kernels that are a tunnel's ends",
+                "the engine linux has such hosts, round hops by sojourn: --engine linux; or write by = \"sojourn\"",
+            ),
             _ => ("this engine does not have it", ""),
         };
         let (why, help) = (why.to_owned(), help.to_owned());
@@ -60,7 +64,12 @@ impl Missing<'_> {
             }
             Kind::Queue(queue) => self.qdisc(&queue.qdisc, place),
             Kind::Rewrite(rewrite) => self.need(Feature::Rewrite(rewrite.rule.kind()), place),
-            Kind::Encapsulate(tunnel) => self.need(Feature::Tunnel(tunnel.kind.protocol()), place),
+            Kind::Encapsulate(tunnel) => {
+                self.need(Feature::Tunnel(tunnel.kind.protocol()), place);
+                if let Some(by) = tunnel.by.filter(|by| *by != By::Sojourn) {
+                    self.need(Feature::TunnelBy(by), place);
+                }
+            }
             Kind::Netem(_)
             | Kind::Decapsulate { .. }
             | Kind::Policer(_)

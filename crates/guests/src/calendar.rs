@@ -49,6 +49,8 @@ pub struct Plugged {
     pub name: String,
     /// The addresses of its cards. All guests' cards are numbered in this order.
     pub cards: Vec<[u8; 6]>,
+    /// The largest packet that its cards carry, bytes; 1500 without it.
+    pub mtu: Option<u16>,
 }
 
 /// Why a run ended early.
@@ -176,7 +178,7 @@ impl Calendar {
         for (guest, plugged) in guests.iter().enumerate() {
             cards.extend(plugged.cards.iter().map(|&mac| Card {
                 guest,
-                nic: Nic::new(mac),
+                nic: Nic::new(mac).with_mtu(plugged.mtu),
                 link: None,
                 channel: None,
                 owed: None,

@@ -12,6 +12,8 @@ use std::os::fd::OwnedFd;
 
 /// VIRTIO_NET_F_MAC: the address is the device's to say.
 const MAC: u64 = 1 << 5;
+/// VIRTIO_NET_F_MTU: the device says how large packets may be, and the driver has buffers for them.
+const MTU: u64 = 1 << 3;
 /// VIRTIO_F_VERSION_1.
 const VERSION_1: u64 = 1 << 32;
 const OFFERED: u64 = PROTOCOL_FEATURES | VERSION_1 | MAC;
@@ -72,6 +74,7 @@ pub enum Done {
 #[derive(Debug)]
 pub struct Nic {
     mac: [u8; 6],
+    mtu: Option<u16>,
     memory: Regions,
     rings: [Ring; 2],
 }
@@ -79,17 +82,29 @@ pub struct Nic {
 impl Nic {
     /// A card with this address, which no guest has set up yet.
     pub fn new(mac: [u8; 6]) -> Self {
-        Self { mac, memory: Regions::default(), rings: [Ring::default(); 2] }
+        Self { mac, mtu: None, memory: Regions::default(), rings: [Ring::default(); 2] }
+    }
+
+    /// The same card for packets of up to this many bytes; without a number, of 1500.
+    #[must_use]
+    pub fn with_mtu(self, mtu: Option<u16>) -> Self {
+        Self { mtu, ..self }
+    }
+
+    /// The features that it has.
+    const fn offered(&self) -> u64 {
+        OFFERED | if self.mtu.is_some() { MTU } else { 0 }
     }
 
     fn ring(&mut self, number: u32) -> Result<&mut Ring, BadCard> {
         self.rings.get_mut(number as usize).ok_or(BadCard::Ring(number))
     }
 
-    /// What the driver reads of the device (virtio 1.2 §5.1.4): address, status, pairs of rings, and zeros.
+    /// What the driver reads of the device (virtio 1.2 §5.1.4): address, status, pairs of rings, the largest packet, and zeros.
     fn config(&self, offset: u32, size: u32) -> Vec<u8> {
         let mut all = self.mac.to_vec();
         all.extend([1, 0, 1, 0]);
+        all.extend(self.mtu.unwrap_or(0).to_le_bytes());
         let from = all.iter().copied().chain(std::iter::repeat(0));
         let mut part: Vec<u8> = [offset, size, 0].iter().flat_map(|w| w.to_ne_bytes()).collect();
         part.extend(from.skip(offset as usize).take(size as usize));
@@ -110,7 +125,7 @@ impl Nic {
         let number = |n| answer_number(of, n);
         let done = if header.needs_reply() { number(0) } else { Vec::new() };
         match request {
-            Request::GetFeatures => return Ok(Done::Answer(number(OFFERED))),
+            Request::GetFeatures => return Ok(Done::Answer(number(self.offered()))),
             Request::GetProtocolFeatures => return Ok(Done::Answer(number(NEEDED))),
             Request::GetQueueNum => return Ok(Done::Answer(number(1))),
             Request::GetConfig { offset, size } => {
@@ -252,6 +267,20 @@ mod tests {
         let part = nic.config(4, 6);
         assert_eq!(part[12..], [0, 9, 1, 0, 1, 0]);
         assert_eq!(nic.config(u32::MAX, 3)[12..], [0, 0, 0]);
+    }
+
+    /// The driver is asked to have buffers for long packets only where there are such: 1600 is 0x0640.
+    #[test]
+    fn a_card_for_long_packets_says_so() {
+        let offered = |mtu| {
+            let mut nic = Nic::new([0; 6]).with_mtu(mtu);
+            let Ok(Done::Answer(answer)) = ask(&mut nic, Request::GetFeatures, vec![]) else {
+                panic!("no answer");
+            };
+            (answer[HEADER] & 0x28, nic.config(10, 2)[12..].to_vec())
+        };
+        assert_eq!(offered(None), (0x20, vec![0, 0]));
+        assert_eq!(offered(Some(1600)), (0x28, vec![0x40, 0x06]));
     }
 
     /// A frame comes without virtio's header and goes with one; without a buffer it stays.

@@ -223,7 +223,8 @@ impl Guest {
 /// Runs a calendar with a guest that ends after `left` bytes. Returns how it ends, when frames came, and the frame that the guest got.
 fn run(left: usize) -> (Result<(), Error>, Vec<u64>, Option<Vec<u8>>, usize) {
     let folder = tempfile::tempdir().unwrap();
-    let plugged = [Plugged { name: "played".to_owned(), cards: vec![[2, 0, 0, 0, 0, 1]] }];
+    let plugged =
+        [Plugged { name: "played".to_owned(), cards: vec![[2, 0, 0, 0, 0, 1]], mtu: None }];
     let mut calendar = Calendar::new(folder.path(), &plugged, 0, 1).unwrap();
     let at = folder.path().to_owned();
     let playing = std::thread::spawn(move || {
@@ -263,7 +264,7 @@ fn a_guest_may_end_at_any_byte() {
 #[test]
 fn nonsense_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let plugged = [Plugged { name: "odd".to_owned(), cards: vec![] }];
+    let plugged = [Plugged { name: "odd".to_owned(), cards: vec![], mtu: None }];
     let mut calendar = Calendar::new(folder.path(), &plugged, 0, 1).unwrap();
     let mut clock = UnixStream::connect(folder.path().join("clock.sock")).unwrap();
     for (op, time) in [(Op::Start, 1), (Op::Run, 0)] {
@@ -277,7 +278,7 @@ fn nonsense_is_named() {
 #[test]
 fn a_silent_guest_is_given_up() {
     let folder = tempfile::tempdir().unwrap();
-    let plugged = [Plugged { name: "mute".to_owned(), cards: vec![] }];
+    let plugged = [Plugged { name: "mute".to_owned(), cards: vec![], mtu: None }];
     let mut calendar = Calendar::new(folder.path(), &plugged, 0, 0).unwrap();
     let error = calendar.run(&mut Echo::default()).unwrap_err();
     assert!(matches!(error, Error::Silent { .. }), "{error}");

@@ -448,12 +448,18 @@ pub(crate) static TUNNEL: Section = Section {
         required("name", Ty::Name, "Its name; the far end is called NAME-exit."),
         required("kind", Ty::Choice(TunnelProtocol::NAMES), "Which."),
         default("enabled", Ty::Bool, "true", "Whether it exists: an axis may leave a tunnel out."),
+        default(
+            "by",
+            Ty::Choice(By::NAMES),
+            "sojourn",
+            "Who carries it out: `sojourn`, this program, or `kernel`, the kernel of the hosts of the flows inside (engine linux, hops by sojourn).",
+        ),
         key("hops", NAMES, "The hops that it spans (default: all)."),
         key("flows", NAMES, "The flows or groups inside (default: all)."),
         key(
             "overhead",
             Ty::Count(0, 1_000),
-            "Bytes added to a packet (default: wireguard 60, fou 28, esp 54).",
+            "Bytes added to a packet (default: wireguard 60, fou 28, esp 54). Not with `by = \"kernel\"`: the kernel adds what it adds.",
         ),
         key(
             "replay_window",

@@ -9,7 +9,7 @@
  * timers sees a consistent state, and a packet's stamp is the time at which the kernel handled it.
  *
  * One translation unit: this file has what all parts share and the life of the guest; taps.c reads packets, queues.c counters,
- * hosts.c sends and receives, connections.c does so by request and answer, programs.c and sockets.c watch the machine's own
+ * tunnels.c those of security associations, hosts.c sends and receives, connections.c does so by request and answer, programs.c and sockets.c watch the machine's own
  * programs, plan.c reads the plan. If a flow's next step depends on what it received, the engine decides: ask() passes the
  * question to the kernel's process and waits, and the guest's clock stands still.
  *
@@ -27,6 +27,7 @@
 #include <linux/pkt_sched.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
+#include <linux/xfrm.h>
 #include <net/ethernet.h>
 #include <net/if.h>
 #include <pthread.h>
@@ -144,6 +145,8 @@ struct action { uint64_t at; char *argv[WORDS]; const char *ns; pid_t pid; int n
 struct queue { const char *ns, *device; uint32_t handle; int index; int socket; int off; };
 /* A policer of tc, by the number that it has in its namespace; where it marks, those of the actions that count marks and drops. */
 struct policer { const char *ns; uint32_t index, marks, drops; int socket; };
+/* A security association of ESP that lets packets in: where they go to, and its index. */
+struct association { const char *ns, *to; uint32_t spi; int socket; };
 struct tap { const char *ns, *device; unsigned frames, at; int socket; uint8_t *ring; uint64_t lost; };
 /* A device whose packets are kept, both ways; `room` is what one takes in the ring. */
 struct capture { const char *ns, *device; unsigned frames, at, snap, room; int socket; uint8_t *ring; FILE *file; };
@@ -154,9 +157,10 @@ static struct flow flows[4096];
 static struct action actions[1024];
 static struct queue queues[64];
 static struct policer policers[64];
+static struct association associations[64];
 static struct tap taps[128];
 static struct capture captures[128];
-static int n_flows, n_actions, n_queues, n_policers, n_taps, n_captures, n_programs;
+static int n_flows, n_actions, n_queues, n_policers, n_associations, n_taps, n_captures, n_programs;
 static uint64_t epoch, length, step, real_offset;
 static int epoll, log_fd = -1, stamps_fd, clock_fd;
 static FILE *samples;
@@ -364,6 +368,7 @@ static void accept_connection(int i, int fd, uint64_t t);
 
 #include "taps.c"
 #include "queues.c"
+#include "tunnels.c"
 #include "hosts.c"
 #include "programs.c"
 #include "sockets.c"
@@ -388,6 +393,7 @@ static void sample_all(uint64_t t) {
 	close_quiet_connections();
 	for (int i = 0; i < n_queues; i++) sample_queue(i, t);
 	for (int i = 0; i < n_policers; i++) sample_policer(i, t);
+	for (int i = 0; i < n_associations; i++) sample_association(i, t);
 	for (;;) {
 		/* Programs are not reaped here: each has its own watch. */
 		siginfo_t gone = {0};
@@ -531,6 +537,7 @@ int main(void) {
 		enter(policers[i].ns);
 		policers[i].socket = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 	}
+	for (int i = 0; i < n_associations; i++) open_association(&associations[i]);
 	for (int i = 0; i < n_flows; i++) if (flows[i].kind != PING && flows[i].kind != PROGRAM) listen_for(i);
 
 	/* The run's clock begins at a whole second. */

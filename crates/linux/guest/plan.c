@@ -86,6 +86,7 @@ static void read_plan(void) {
 		else if (!strcmp(word[0], "first")) name_first(word[1]);
 		else if (!strcmp(word[0], "beginning")) beginning_ns = word[1], beginning_device = word[2];
 		else if (!strcmp(word[0], "run")) run(word[1], word + 2);
+		else if (!strcmp(word[0], "file")) put_file(word[1], word[2]);
 		else if (!strcmp(word[0], "offloads")) offloads_off(word[1], word[2]);
 		else if (!strcmp(word[0], "set")) {
 			char value[256] = "";
@@ -103,6 +104,8 @@ static void read_plan(void) {
 			*PLACE(queues, n_queues) = (struct queue){.ns = word[1], .device = word[2], .handle = (uint32_t)strtoul(word[3], 0, 16) << 16, .off = !strcmp(word[4], "off")};
 		} else if (!strcmp(word[0], "policer")) {
 			*PLACE(policers, n_policers) = (struct policer){.ns = word[1], .index = (uint32_t)number_of(word[2]), .marks = (uint32_t)number_of(word[3]), .drops = (uint32_t)number_of(word[4])};
+		} else if (!strcmp(word[0], "association")) {
+			*PLACE(associations, n_associations) = (struct association){.ns = word[1], .to = word[2], .spi = (uint32_t)number_of(word[3])};
 		} else if (!strcmp(word[0], "at")) {
 			struct action *a = PLACE(actions, n_actions);
 			a->at = number_of(word[1]);

@@ -16,6 +16,7 @@ use crate::programs;
 use crate::samples::{Sample, Samples};
 use crate::schedule;
 use crate::stamps::{Layout, Role, Stamp, Trace};
+use crate::tunnels::{self, Inside, Outer, Tunnel};
 use sojourn_engine::Watch;
 use sojourn_guests::{NEVER, World};
 use sojourn_model::{
@@ -29,6 +30,9 @@ use std::collections::HashMap;
 
 /// The server's card; the client's is the next.
 const SERVER: usize = 0;
+/// Protocols of IP.
+const ICMP: u8 = 1;
+const TCP: u8 = 6;
 /// EtherType of the agent's frame with the beginning of its clock (IEEE 802, for local experiments), and what it begins with.
 const MARK: [u8; 2] = [0x88, 0xb5];
 const MAGIC: &[u8; 8] = b"sojourn\0";
@@ -259,6 +263,46 @@ fn stamp_of(frame: &Frame, flows: &[Flow]) -> Option<Stamp> {
     })
 }
 
+/// What a frame is that may be in one of these tunnels, as [`stamp_of`]. The DSCP and the ECN field are the outer ones: what
+/// queues see and mark. Of an encrypted packet nothing is known but its number, its length and its way.
+fn stamp_in(frame: &Frame, flows: &[Flow], tunnels: &[Tunnel]) -> Option<Stamp> {
+    let Some(Outer { tunnel, from_server, inside }) = tunnels::read(frame, tunnels) else {
+        let is_outside =
+            |stamp: &Stamp| tunnels.iter().all(|t| !t.flows.contains(&usize::from(stamp.flow)));
+        return stamp_of(frame, flows).filter(is_outside);
+    };
+    let tos = frame.dscp().tos(frame.ecn());
+    match inside {
+        Inside::Packet(inner) => {
+            let stamp = stamp_of(&inner, flows)?;
+            tunnel.flows.contains(&stamp.flow.into()).then_some(Stamp { tos, ..stamp })
+        }
+        Inside::Encrypted { counter, length } => {
+            let number = *tunnel.flows.first()?;
+            Some(Stamp {
+                at: 0,
+                seq: counter,
+                ack: 0,
+                tap: 0,
+                flow: number as u16,
+                id: 0,
+                length,
+                tos,
+                flags: 0,
+                protocol: 0,
+                way: way(&flows[number], from_server),
+                connection: 0,
+            })
+        }
+        Inside::Own => None,
+    }
+}
+
+/// The way of what a flow's host at this end sends: 0 for data, 1 for what comes back.
+fn way(flow: &Flow, from_server: bool) -> u8 {
+    u8::from(from_server != (flow.direction == Direction::Down))
+}
+
 /// The taps of [`layout`]: data and answers enter the way down, leave it, and the same of the way up.
 fn tap(enters: bool, down: bool) -> u16 {
     2 * u16::from(!down) + u16::from(!enters)
@@ -298,6 +342,8 @@ pub(crate) struct Guest {
     layout: Layout,
     /// What its cards' frames tell.
     pub(crate) trace: Trace,
+    /// The tunnels that it is the ends of.
+    pub(crate) tunnels: Vec<Tunnel>,
     /// The numbers of connections besides a flow's own.
     connections: HashMap<(u16, u32), u32>,
     /// Its proposal, once it has come, and when that was in the calendar's time.
@@ -310,15 +356,26 @@ impl Guest {
         let own = of_kernel(decided, stack, Some(kernel));
         let layout = layout(&own);
         let trace = Trace::new(&layout);
-        Self { own, layout, trace, connections: HashMap::new(), proposal: None }
+        let tunnels = tunnels::of_guest(&tunnels::of(decided), |flow| is_own(&own.flows[flow]));
+        Self { own, layout, trace, tunnels, connections: HashMap::new(), proposal: None }
     }
 
     /// What a frame of one of its flows is; nothing of a frame that comes from the wrong side.
     fn stamp(&self, frame: &Frame, at: Time, enters: bool, down: bool) -> Option<Stamp> {
-        let stamp = stamp_of(frame, &self.own.flows)?;
+        let stamp = stamp_in(frame, &self.own.flows, &self.tunnels)?;
         let flow = &self.own.flows[usize::from(stamp.flow)];
         let is_its = (stamp.way == 0) == (down == (flow.direction == Direction::Down));
         is_its.then(|| Stamp { at: at.as_nanos(), tap: tap(enters, down), ..stamp })
+    }
+}
+
+impl Guest {
+    /// Of a frame that is a tunnel's own, from this side, the flow by which it goes and whether it goes the way of answers.
+    fn own_of_tunnel(&self, frame: &Frame, down: bool) -> Option<(usize, bool)> {
+        let Outer { tunnel, from_server, inside } = tunnels::read(frame, &self.tunnels)?;
+        let flow = *tunnel.flows.first()?;
+        let is_it = inside == Inside::Own && from_server == down;
+        is_it.then(|| (flow, way(&self.own.flows[flow], from_server) == 1))
     }
 }
 
@@ -442,6 +499,11 @@ impl World for Around<'_> {
         }
         let (Some(at), frame) = (self.clock(now), Frame::new(bytes)) else { return Ok(()) };
         let from = card / 2;
+        if let Some(carried) = self.guests[from].own_of_tunnel(&frame, card % 2 == SERVER) {
+            self.simulation.advance_to(at).map_err(|e| e.to_string())?;
+            self.simulation.send_outer_frame(carried.0, carried.1, frame, false);
+            return Ok(());
+        }
         let stamp = self.guests[from].stamp(&frame, at, true, card % 2 == SERVER);
         let Some(stamp) = stamp else { return Ok(()) };
         let Some(ends) = self.ends[usize::from(stamp.flow)] else { return Ok(()) };
@@ -457,7 +519,18 @@ impl World for Around<'_> {
             *guest.connections.entry((stamp.flow, stamp.connection)).or_insert(next)
         };
         self.simulation.advance_to(at).map_err(|e| e.to_string())?;
-        self.simulation.send_frame(stamp.flow.into(), stamp.way == 1, connection, frame);
+        let (flow, answers) = (usize::from(stamp.flow), stamp.way == 1);
+        if self.guests[from].tunnels.iter().any(|tunnel| tunnel.flows.contains(&flow)) {
+            let carries = match stamp.protocol {
+                TCP => stamp.length > 0,
+                ICMP => false,
+                // UDP, and encrypted packets, which may have data.
+                _ => true,
+            };
+            self.simulation.send_outer_frame(flow, answers, frame, carries);
+        } else {
+            self.simulation.send_frame(flow, answers, connection, frame);
+        }
         Ok(())
     }
 
@@ -525,6 +598,7 @@ mod tests {
             name: None,
             source: String::new(),
             tree: false,
+            options: false,
             built: 0,
             qdiscs: Vec::new(),
             ccs: vec!["cubic".to_owned()],
@@ -532,6 +606,7 @@ mod tests {
             repeatable: None,
             programs: false,
             cards: true,
+            tunnels: Vec::new(),
             program: std::path::PathBuf::new(),
         };
         let receiver = of_kernel(&decided, "linux-6.1", Some(&kernel));

@@ -8,7 +8,7 @@
 //! compiler give the same hash, and whatever makes a difference to the kernel gives another.
 
 use serde::{Deserialize, Serialize};
-use sojourn_model::nearest;
+use sojourn_model::{TunnelProtocol, nearest};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,9 @@ pub struct Kernel {
     /// Whether that is a tree of the user's, and not the distribution's package.
     #[serde(default)]
     pub tree: bool,
+    /// Whether options of the user's are in it, by which it is none of the distribution's package either.
+    #[serde(default)]
+    pub options: bool,
     /// When it was built, in seconds since 1970.
     #[serde(default)]
     pub built: u64,
@@ -49,6 +52,9 @@ pub struct Kernel {
     /// Whether it can have network cards that lead out of it in its own virtual time.
     #[serde(skip)]
     pub cards: bool,
+    /// The tunnels that it can be the ends of.
+    #[serde(skip)]
+    pub tunnels: Vec<TunnelProtocol>,
     /// The program itself.
     #[serde(skip)]
     pub program: PathBuf,
@@ -128,6 +134,17 @@ fn folder_by(environment: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, 
         })
 }
 
+/// What a kernel's configuration has that is the end of such a tunnel.
+const fn needs(protocol: TunnelProtocol) -> &'static [&'static str] {
+    match protocol {
+        TunnelProtocol::Wireguard => &["CONFIG_WIREGUARD=y"],
+        TunnelProtocol::Fou => {
+            &["CONFIG_NET_IPIP=y", "CONFIG_NET_FOU=y", "CONFIG_NET_FOU_IP_TUNNELS=y"]
+        }
+        TunnelProtocol::Esp => &["CONFIG_INET_ESP=y", "CONFIG_XFRM_USER=y", "CONFIG_CRYPTO_GCM=y"],
+    }
+}
+
 /// The kernels in a folder, oldest version first.
 pub fn kernels(folder: &Path) -> Vec<Kernel> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -141,6 +158,11 @@ pub fn kernels(folder: &Path) -> Vec<Kernel> {
             let has = |option: &str| config.lines().any(|line| line == option);
             kernel.programs = has("CONFIG_CGROUP_PIDS=y");
             kernel.cards = has("CONFIG_VIRTIO_UML=y") && has("CONFIG_VIRTIO_NET=y");
+            kernel.tunnels = TunnelProtocol::ALL
+                .iter()
+                .copied()
+                .filter(|protocol| needs(*protocol).iter().all(|option| has(option)))
+                .collect();
             kernel.program.is_file().then_some(kernel)
         })
         .collect();
@@ -149,11 +171,11 @@ pub fn kernels(folder: &Path) -> Vec<Kernel> {
 }
 
 /// The kernel that stands for a stack where none is chosen. The distribution's own come before trees of the user's:
-/// another build in the cache must not change the meaning of a stack. Then the newest of the series; of one version
+/// another build in the cache must not change the meaning of a stack. Nor may one with options of the user's. Then the newest of the series; of one version
 /// those that programs can run on, and the one that was built last.
 pub fn standing_for<'a>(kernels: &'a [Kernel], stack: &str) -> Option<&'a Kernel> {
     let of_it = kernels.iter().filter(|kernel| kernel.is_of(stack));
-    of_it.max_by_key(|k| (!k.tree, k.order(), k.programs, k.built, k.id()))
+    of_it.max_by_key(|k| (!k.tree, !k.options, k.order(), k.programs, k.built, k.id()))
 }
 
 /// There is no kernel that is called so.
@@ -197,6 +219,7 @@ mod tests {
             name: None,
             source: String::new(),
             tree: false,
+            options: false,
             built: 0,
             qdiscs: vec!["codel".to_owned()],
             ccs: vec!["cubic".to_owned()],
@@ -204,6 +227,7 @@ mod tests {
             repeatable: None,
             programs: false,
             cards: false,
+            tunnels: Vec::new(),
             program: PathBuf::new(),
         }
     }
@@ -214,6 +238,24 @@ mod tests {
         assert_eq!(kernel("5.10.223-sojourn").stack(), "linux-5.10");
         assert!(kernel("6.12").order() < kernel("6.12.1").order());
         assert!(kernel("5.4.290").order() < kernel("5.10").order());
+    }
+
+    /// By the kernel's configuration, in records of any age.
+    #[test]
+    fn a_kernel_is_the_end_of_the_tunnels_that_it_was_built_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("7.3.4-1");
+        std::fs::create_dir(&place).unwrap();
+        let config = "CONFIG_INET_ESP=y\nCONFIG_XFRM_USER=y\nCONFIG_CRYPTO_GCM=y\n\
+                      # CONFIG_NET_FOU is not set\nCONFIG_WIREGUARD=y\n";
+        std::fs::write(place.join("linux"), "").unwrap();
+        std::fs::write(place.join("config"), config).unwrap();
+        let text = serde_json::to_string(&kernel("7.3.4")).unwrap();
+        std::fs::write(place.join("kernel.json"), text).unwrap();
+        assert_eq!(
+            kernels(folder.path())[0].tunnels,
+            [TunnelProtocol::Wireguard, TunnelProtocol::Esp]
+        );
     }
 
     #[test]
@@ -265,6 +307,10 @@ mod tests {
         assert_eq!(taken(&all).unwrap(), "7.3.4-aaaaaaaa");
         assert_eq!(taken(&all[..1]).unwrap(), "7.3.9-ffffffff");
         assert_eq!(standing_for(&all, "linux-6.12"), None);
+        // One with options of the user's, which was built later still.
+        let own = Kernel { options: true, ..of("dddddddd", false, 8) };
+        assert_eq!(taken(&[all[1].clone(), own.clone()]).unwrap(), "7.3.4-bbbbbbbb");
+        assert_eq!(taken(&[own]).unwrap(), "7.3.4-dddddddd");
     }
 
     #[test]

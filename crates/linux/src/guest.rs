@@ -230,6 +230,8 @@ pub(crate) struct Carded<'a> {
     pub(crate) kernel: &'a Kernel,
     pub(crate) plan: Plan,
     pub(crate) own: Scenario,
+    /// The largest packet that its cards carry, if that is not a host's.
+    pub(crate) mtu: Option<u16>,
 }
 
 /// Carries out plans in guests with two cards each. This process is their clock and their wires. Returns the samples of each.
@@ -244,8 +246,11 @@ pub(crate) fn run_around(
         folder(&std::env::temp_dir()).map_err(|e| failed("no folder for the guests", &e))?;
     let limits = carded.iter().filter_map(|guest| programs::cpu_limit(&guest.own));
     let patience = limits.map(|(_, limit)| limit).max().unwrap_or(PATIENCE);
-    let plugged =
-        carded.iter().map(|guest| Plugged { name: guest.kernel.label(), cards: CARDS.to_vec() });
+    let plugged = carded.iter().map(|guest| Plugged {
+        name: guest.kernel.label(),
+        cards: CARDS.to_vec(),
+        mtu: guest.mtu,
+    });
     let plugged: Vec<Plugged> = plugged.collect();
     let calendar = Calendar::new(folder.path(), &plugged, BEGINNING, patience.as_secs());
     let calendar = if sharing { calendar.and_then(Calendar::sharing) } else { calendar };
@@ -253,7 +258,7 @@ pub(crate) fn run_around(
     let core = Core::take();
     let (mut guests, mut answering_threads) = (Vec::new(), Vec::new());
     let place = |number: usize| folder.path().join(format!("guest{number}"));
-    for (number, Carded { kernel, plan, own }) in carded.iter().enumerate() {
+    for (number, Carded { kernel, plan, own, .. }) in carded.iter().enumerate() {
         let at = place(number);
         fs::create_dir(&at).map_err(|e| failed("no folder for the guest", &e))?;
         put_plan(&at, &plan.text, plan)?;

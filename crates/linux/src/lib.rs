@@ -37,6 +37,7 @@ mod schedule;
 pub mod stamps;
 mod statistics;
 pub mod tools;
+pub mod tunnels;
 
 pub use cache::{Kernel, UnknownKernel};
 
@@ -235,7 +236,7 @@ impl Engine for Linux {
         if refused {
             return String::new();
         }
-        let of = |scenario: &Scenario, wires| -> Option<String> {
+        let of = |scenario: &Scenario, wires: Wires<'_>| -> Option<String> {
             let (kernel, cache) = (self.kernel(&scenario.stack)?, self.cache.as_deref().ok()?);
             let programs = programs(cache, scenario).ok()?;
             let plan =
@@ -247,9 +248,12 @@ impl Engine for Linux {
             return of(scenario, Wires::Pairs).unwrap_or_default();
         }
         let decided = around::decided(scenario);
+        let tunnels = tunnels::of(&decided);
         let own = around::stacks(&decided).into_iter().map(|stack| {
             let own = around::of_kernel(&decided, &stack, self.kernel(&stack));
-            of(&own, Wires::Cards).unwrap_or_default()
+            let own_flow = |flow: usize| around::is_own(&own.flows[flow]);
+            let tunnels = tunnels::of_guest(&tunnels, own_flow);
+            of(&own, Wires::Cards(&tunnels)).unwrap_or_default()
         });
         let plugins = self.sim.identity(scenario);
         own.chain((!plugins.is_empty()).then_some(plugins)).collect::<Vec<_>>().join(", ")
@@ -265,7 +269,7 @@ impl Engine for Linux {
             return refuse::refuse(&self.here(&scenario.stack).as_here(), scenario);
         }
         let decided = around::decided(scenario);
-        let mut refusals = self.sim.refuse_around(&decided);
+        let mut refusals = self.sim.refuse_around(&tunnels::without(&decided));
         for refusal in self.refuse_guests(&decided) {
             if !refusals.contains(&refusal) {
                 refusals.push(refusal);
@@ -351,10 +355,13 @@ impl Linux {
     /// What is refused of a decided scenario for its guests: how it is divided, and what each kernel has.
     fn refuse_guests(&self, decided: &Scenario) -> Vec<Unsupported> {
         let mut refusals = refuse::divided(decided);
+        let tunnels = tunnels::of(decided);
         for stack in around::stacks(decided) {
             let own = around::of_kernel(decided, &stack, self.kernel(&stack));
             let here = self.here(&stack);
-            for refusal in refuse::of_guest(&here.as_here(), &own) {
+            let own_flow = |flow: usize| around::is_own(&own.flows[flow]);
+            let tunnels = tunnels::of_guest(&tunnels, own_flow);
+            for refusal in refuse::of_guest(&here.as_here(), &own, &tunnels) {
                 if !refusals.contains(&refusal) {
                     refusals.push(refusal);
                 }
@@ -385,11 +392,13 @@ impl Linux {
         let carded = kernels.iter().zip(&guests).map(|(kernel, guest)| {
             let own = guest.own.clone();
             let programs = programs(cache, &own).map_err(RunError::Failed)?;
-            let plan = plan::Plan::new(&own, &programs, Wires::Cards);
-            Ok(guest::Carded { kernel, plan, own })
+            let plan = plan::Plan::new(&own, &programs, Wires::Cards(&guest.tunnels));
+            let mtu = (!guest.tunnels.is_empty()).then_some(tunnels::CARD_MTU);
+            Ok(guest::Carded { kernel, plan, own, mtu })
         });
         let carded: Vec<guest::Carded<'_>> = carded.collect::<Result<_, RunError>>()?;
-        let simulation = self.sim.begin_around(&decided, watch.capture().as_ref())?;
+        let path = Arc::new(tunnels::without(&decided));
+        let simulation = self.sim.begin_around(&path, watch.capture().as_ref())?;
         let mut world = around::Around::new(simulation, (&decided, &stacks), guests, watch);
         let mut left = guest::run_around(agent, &carded, self.sharing, &mut world, watch)?;
         let mut samples: Vec<_> = left.iter_mut().map(|(samples, _)| samples).collect();

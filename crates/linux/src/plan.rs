@@ -24,6 +24,7 @@ use crate::programs::End;
 use crate::queues::{self, Order};
 use crate::schedule::{self, start_offset};
 use crate::tools::Programs;
+use crate::tunnels::{self, HOST_MTU, Tunnel};
 use crate::{asked, bypass, host_queues, middleboxes, programs, rewrite};
 use sojourn_capture::Point;
 use sojourn_engine::tc::{self, tc_time};
@@ -104,6 +105,8 @@ pub struct Plan {
     pub lists: Vec<List>,
     /// The policers, by their numbers.
     pub policers: Vec<String>,
+    /// The far ends of tunnels with security associations, by the numbers of these.
+    pub exits: Vec<String>,
     /// The orders to start programs of the machine, each a file next to the plan.
     pub programs: Vec<programs::Order>,
     /// What the engine cannot record of this run.
@@ -119,11 +122,12 @@ pub(crate) fn queue_of(elements: &[Element]) -> Option<(&Element, &Queue)> {
 
 /// What connects the hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Wires {
+pub enum Wires<'a> {
     /// Pairs of devices within the kernel, with the hops between them.
     Pairs,
-    /// The kernel's two network cards, the server's first; the way between them is not the kernel's. The scenario has no hops.
-    Cards,
+    /// The kernel's two network cards, the server's first; the way between them is not the kernel's, but these tunnels are. The
+    /// scenario has no hops.
+    Cards(&'a [Tunnel]),
 }
 
 /// The name of the namespace in which the cards are at first.
@@ -135,17 +139,18 @@ pub(crate) const CARDS: [[u8; 6]; 2] = [[2, 0, 0, 0, 0, 1], [2, 0, 0, 0, 0, 2]];
 struct Builder<'a> {
     scenario: &'a Scenario,
     programs: &'a Programs,
-    wires: Wires,
+    wires: Wires<'a>,
     text: String,
     taps: Vec<(Tap, String)>,
     queues: Vec<QueuePlan>,
     policers: Vec<String>,
+    exits: Vec<String>,
     queue_lines: Vec<String>,
 }
 
 impl Plan {
     /// The plan of a scenario that was not refused.
-    pub fn new(scenario: &Scenario, programs: &Programs, wires: Wires) -> Self {
+    pub fn new(scenario: &Scenario, programs: &Programs, wires: Wires<'_>) -> Self {
         let mut b = Builder {
             scenario,
             programs,
@@ -154,6 +159,7 @@ impl Plan {
             taps: Vec::new(),
             queues: Vec::new(),
             policers: Vec::new(),
+            exits: Vec::new(),
             queue_lines: Vec::new(),
         };
         b.order(format!("length {}", scenario.length().as_nanos()));
@@ -162,7 +168,7 @@ impl Plan {
         b.order("wait 1000");
         match wires {
             Wires::Pairs => b.topology(),
-            Wires::Cards => b.cards(),
+            Wires::Cards(_) => b.cards(),
         }
         for hop in 0..scenario.hops.len() {
             b.side(hop, Side::Down);
@@ -189,6 +195,7 @@ impl Plan {
             taps: taps.into_iter().map(|(tap, _)| tap).collect(),
             queues: b.queues,
             policers: b.policers,
+            exits: b.exits,
             unrecorded: unrecorded(scenario),
         }
     }
@@ -383,6 +390,9 @@ impl Builder<'_> {
                 self.tc(ns, &words);
             }
         }
+        for (is_server, ns, device) in [(true, SERVER, "c"), (false, CLIENT, "s")] {
+            self.tunnels(is_server, ns, device);
+        }
         for (i, flow) in self.scenario.flows.iter().enumerate() {
             if matches!(flow.traffic, Traffic::Program(_)) {
                 self.hosts_of_programs(i, flow.ip);
@@ -391,6 +401,34 @@ impl Builder<'_> {
         if self.scenario.flows.iter().any(|flow| flow.ip == Ip::V6) {
             // Hosts tell their neighbours of the groups that they have joined: before the run, and not in it.
             self.order("wait 5000");
+        }
+    }
+
+    /// The tunnels by this kernel.
+    fn of_kernel(&self) -> &'_ [Tunnel] {
+        match self.wires {
+            Wires::Pairs => &[],
+            Wires::Cards(tunnels) => tunnels,
+        }
+    }
+
+    /// The ends of the kernel's tunnels at a host.
+    fn tunnels(&mut self, is_server: bool, ns: &str, card: &str) {
+        let tunnels = self.of_kernel().to_vec();
+        for order in tunnels::orders(&tunnels, is_server, card) {
+            match order {
+                tunnels::Order::Ip(words) => self.ip(ns, &words),
+                tunnels::Order::Wg(words) => {
+                    let wg = self.programs.wg.as_deref().unwrap_or("wg");
+                    self.order(format!("run {ns} {wg} {words}"));
+                }
+                tunnels::Order::File(path, text) => self.order(format!("file {path} {text}")),
+                tunnels::Order::Offloads(device) => self.order(format!("offloads {ns} {device}")),
+                tunnels::Order::Counters { to, index, exit } => {
+                    self.exits.push(exit);
+                    self.order(format!("association {ns} {to} {index}"));
+                }
+            }
         }
     }
 
@@ -491,10 +529,14 @@ impl Builder<'_> {
         );
         for (to, window) in ways {
             self.ip(ns, &format!("neigh add {to} lladdr {mac} nud permanent dev {device}"));
-            if let Some(window) = window {
+            // Where there are tunnels, a card takes longer packets than hosts send.
+            let mtu = if self.of_kernel().is_empty() { None } else { Some(HOST_MTU) };
+            if window.is_some() || mtu.is_some() {
                 let whole = if ip == Ip::V6 { 128 } else { 32 };
-                let words =
-                    format!("route add {to}/{whole} dev {device} src {own} initcwnd {window}");
+                let mut words = format!("route add {to}/{whole} dev {device} src {own}");
+                for (word, number) in [("initcwnd", window), ("mtu", mtu.map(u32::from))] {
+                    let _ = number.map(|number| write!(words, " {word} {number}"));
+                }
                 self.ip(ns, &words);
             }
         }
@@ -600,7 +642,7 @@ impl Builder<'_> {
         let mut lists = Vec::new();
         for (number, flow) in scenario.flows.iter().enumerate() {
             let list = List::of(scenario, flow);
-            let line = flow_line(scenario, number, flow, list.as_ref());
+            let line = flow_line((scenario, self.of_kernel()), number, flow, list.as_ref());
             self.order(line);
             lists.extend(list);
         }
@@ -682,12 +724,18 @@ fn ecn_number(mode: EcnMode) -> u8 {
     }
 }
 
-fn flow_line(scenario: &Scenario, number: usize, flow: &Flow, list: Option<&List>) -> String {
+fn flow_line(
+    (scenario, tunnels): (&Scenario, &[Tunnel]),
+    number: usize,
+    flow: &Flow,
+    list: Option<&List>,
+) -> String {
     let (tx, rx) = match flow.direction {
         Direction::Down => (SERVER, CLIENT),
         Direction::Up => (CLIENT, SERVER),
     };
-    let (from, to) = addresses::of_flow(scenario, flow);
+    let (from, to) = tunnels::addresses(tunnels, number, flow.direction)
+        .unwrap_or_else(|| addresses::of_flow(scenario, flow));
     let start = match flow.start {
         Start::At(at) => (scenario.clock(at) + start_offset(scenario, flow)).as_nanos().to_string(),
         Start::Event => "never".to_owned(),

@@ -140,7 +140,7 @@ struct Writer<'a> {
     scenario: &'a Scenario,
     plan: &'a Plan,
     trace: &'a Trace,
-    /// Its elements are the plan's queues, then its policers.
+    /// Its elements are the plan's queues, then its policers, then its tunnels' far ends.
     record: Recorder,
     /// When each flow started.
     began: Vec<u64>,
@@ -153,6 +153,8 @@ struct Writer<'a> {
     last_many: HashMap<usize, ManySample>,
     /// Packets of each policer that came, were dropped and were marked: before it was last switched off, and since.
     policed: Vec<([u64; 3], [u64; 3])>,
+    /// Packets that each security association has let in, and those that its replay window has refused.
+    associations: Vec<[u64; 2]>,
     last_tcp: HashMap<usize, TcpSample>,
     last_udp: HashMap<usize, (u64, u64)>,
     /// Of each queue its last numbers with those that it had before it was switched or replaced.
@@ -206,6 +208,7 @@ impl<'a> Writer<'a> {
         };
         let elements = plan.queues.iter().map(|queue| queue.path.as_str());
         let elements = elements.chain(plan.policers.iter().map(String::as_str));
+        let elements = elements.chain(plan.exits.iter().map(String::as_str));
         let n = scenario.flows.len();
         Self {
             is_around: false,
@@ -220,6 +223,7 @@ impl<'a> Writer<'a> {
             opened: vec![Vec::new(); n],
             last_many: HashMap::new(),
             policed: vec![([0; 3], [0; 3]); plan.policers.len()],
+            associations: vec![[0; 2]; plan.exits.len()],
             last_tcp: HashMap::new(),
             last_udp: HashMap::new(),
             last_queue: HashMap::new(),
@@ -292,6 +296,12 @@ impl<'a> Writer<'a> {
                     let program = if *client { "client" } else { "server" };
                     let name = &scenario.flows[*flow].name;
                     self.record.output(Time::from_nanos(*at), name, program, text);
+                }
+                Sample::Association { at, number, packets, replays } => {
+                    self.associations[*number] = [*packets, *replays];
+                    let element = self.plan.queues.len() + self.plan.policers.len() + number;
+                    let reason = (Reason::Replay.name(), SignalKind::Drop);
+                    self.record.signal(Time::from_nanos(*at), element, reason, *replays);
                 }
                 Sample::Police { at, policer, packets, drops, marks } => {
                     self.police_row(*at, *policer, [*packets, *drops, *marks]);
@@ -752,6 +762,17 @@ impl<'a> Writer<'a> {
                 add(path, name, value as f64);
             }
         }
+        for (path, [packets, replays]) in self.plan.exits.iter().zip(&self.associations) {
+            for (name, value) in [
+                ("entered", packets + replays),
+                ("left", *packets),
+                ("held", 0),
+                ("dropped", *replays),
+                ("marked", 0),
+            ] {
+                add(path, name, value as f64);
+            }
+        }
         for &(tap, missed) in &samples.missed {
             if let Some(t) = self.plan.taps.get(tap) {
                 add(&self.plan.queues[t.queue].path, "stamps_missed", missed as f64);
@@ -871,6 +892,7 @@ fn time_of(sample: &Sample) -> u64 {
         | Sample::Received { at, .. }
         | Sample::Udp { at, .. }
         | Sample::Police { at, .. }
+        | Sample::Association { at, .. }
         | Sample::Output { at, .. }
         | Sample::Removed { at, .. }
         | Sample::Placed { at, .. } => *at,

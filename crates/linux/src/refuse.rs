@@ -4,11 +4,13 @@ use crate::addresses::{self, MOST_WINDOWS, Windows};
 use crate::cache::Kernel;
 use crate::lists::{List, PAYLOADS};
 use crate::netems::{constant_delay, netem_of};
+use crate::tunnels::{self, Tunnel};
 use crate::{around, host_queues, middleboxes, programs, queues, schedule, tools};
 use sojourn_engine::{Capabilities, tc};
 use sojourn_model::{
-    Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Kind, OnOff, Place,
-    Program, Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, Unsupported, When,
+    Action, By, EcnMode, Element, ElementKind, Feature, Flow, HOST_STACK, Ip, Kind, OnOff, Place,
+    Program, Pulse, Scenario, Shaper, Side, TcWords, Traffic, TrafficKind, TunnelKind, Unsupported,
+    When,
 };
 use sojourn_qdisc::needs_transmit_queues;
 use sojourn_units::Dscp;
@@ -149,6 +151,7 @@ pub(crate) fn divided(decided: &Scenario) -> Vec<Unsupported> {
             );
         }
     }
+    in_tunnels(&mut refusals, decided);
     for (path, queue) in decided.disciplines() {
         if queue.qdisc.words().any(|word| word.starts_with("ack-filter")) {
             refusals.limit(
@@ -163,7 +166,7 @@ pub(crate) fn divided(decided: &Scenario) -> Vec<Unsupported> {
 }
 
 /// Everything that stands against running a guest's part of a scenario round the simulator's hops.
-pub(crate) fn of_guest(here: &Here<'_>, own: &Scenario) -> Vec<Unsupported> {
+pub(crate) fn of_guest(here: &Here<'_>, own: &Scenario, tunnels: &[Tunnel]) -> Vec<Unsupported> {
     let mut refusals = Refusals(Vec::new());
     if let Some(kernel) = here.kernel.filter(|kernel| !kernel.cards) {
         refusals.add(
@@ -176,8 +179,141 @@ pub(crate) fn of_guest(here: &Here<'_>, own: &Scenario) -> Vec<Unsupported> {
             "build it again: sojourn linux build",
         );
     }
+    for tunnel in tunnels {
+        of_tunnel(&mut refusals, here, tunnel);
+    }
     refusals.0.extend(refuse(here, own));
     refusals.0
+}
+
+/// What this machine or its kernel lacks for a tunnel.
+fn of_tunnel(refusals: &mut Refusals, here: &Here<'_>, tunnel: &Tunnel) {
+    let protocol = tunnel.kind.protocol();
+    let place = Place::Element(tunnel.entrance.clone());
+    let can = |kernel: &Kernel| kernel.tunnels.contains(&protocol);
+    if let Some(kernel) = here.kernel.filter(|kernel| !can(kernel)) {
+        let others: Vec<String> = here
+            .kernels
+            .iter()
+            .filter(|other| can(other) && other.is_of(&kernel.stack()))
+            .map(Kernel::label)
+            .collect();
+        let help = match &others[..] {
+            [] => format!(
+                "build one that does: sojourn linux build --version {} --name tunnels --config tunnels",
+                kernel.series()
+            ),
+            [one, ..] => format!("{} can: --kernel {one}", others.join(" and ")),
+        };
+        let why = format!("kernel {} cannot be an end of {protocol}", kernel.label());
+        refusals.add(Feature::TunnelBy(By::Kernel), &place, &why, &help);
+    }
+    if tunnel.kind == TunnelKind::Wireguard
+        && tools::Programs::find().is_ok_and(|programs| programs.wg.is_none())
+    {
+        let why = "the program wg, which sets the tunnel's keys, is missing";
+        refusals.add(Feature::TunnelBy(By::Kernel), &place, why, "install wireguard-tools");
+    }
+}
+
+/// The settings that a tunnel by a kernel cannot have: its ends are the hosts of one kernel.
+fn in_tunnels(refusals: &mut Refusals, decided: &Scenario) {
+    let tunnels = tunnels::of(decided);
+    let all = decided.hops.len();
+    for tunnel in &tunnels {
+        let place = Place::Element(tunnel.entrance.clone());
+        let mut cannot = |what: &'static str, why: &str, help: &str| {
+            refusals.limit(what, &place, why, help);
+        };
+        if !tunnel.spans_all {
+            cannot(
+                "a tunnel by the kernel over some of the hops",
+                "its ends are the hosts",
+                "leave its hops out, or write by = \"sojourn\"",
+            );
+        }
+        let window = tunnel.replay_window;
+        match tunnel.kind {
+            TunnelKind::Esp if window > tunnels::MOST_ESP_WINDOW => cannot(
+                "a replay window of more than 4096 packets by the kernel",
+                "Linux refuses a larger one (XFRMA_REPLAY_ESN_MAX)",
+                "use 0 to 4096, or write by = \"sojourn\"",
+            ),
+            TunnelKind::Wireguard if window != tunnels::WIREGUARD_WINDOW => cannot(
+                "another replay window of the kernel's WireGuard than 8192",
+                "its source has this one",
+                "leave replay_window out, or write by = \"sojourn\"",
+            ),
+            TunnelKind::Wireguard if tunnel.flows.len() != 1 => cannot(
+                "several flows in the kernel's WireGuard",
+                "it encrypts what tells them apart",
+                "name one: flows = [\"NAME\"]; or use kind = \"esp\" or \"fou\", or write by = \"sojourn\"",
+            ),
+            _ => {}
+        }
+    }
+    for (number, flow) in decided.flows.iter().enumerate() {
+        let inside = tunnels.iter().filter(|tunnel| tunnel.flows.contains(&number)).count();
+        if inside > 0 {
+            inside_of_tunnel(refusals, flow, (inside, all));
+        }
+        if !tunnels.is_empty()
+            && matches!(flow.traffic, Traffic::Program(_))
+            && flow.by == Some(By::Kernel)
+        {
+            refusals.limit(
+                "programs and a tunnel by the kernel",
+                &Place::Flow(flow.name.clone()),
+                "programs have hosts of their own, behind a bridge that takes no longer packets",
+                "write by = \"sojourn\" for the tunnel",
+            );
+        }
+    }
+    let stacks: std::collections::BTreeSet<&str> = tunnels
+        .iter()
+        .flat_map(|tunnel| &tunnel.flows)
+        .flat_map(|flow| decided.flows[*flow].stacks())
+        .collect();
+    if stacks.len() > 1 {
+        refusals.limit(
+            "tunnels between the hosts of several kernels",
+            &Place::Flows,
+            "both ends of a tunnel, and all flows inside, are of one kernel",
+            "state one stack for them, or write by = \"sojourn\" for the tunnel",
+        );
+    }
+}
+
+/// The settings that a flow in a tunnel by a kernel cannot have, with the number of its tunnels and of all hops.
+fn inside_of_tunnel(refusals: &mut Refusals, flow: &Flow, (inside, all): (usize, usize)) {
+    let place = Place::Flow(flow.name.clone());
+    let alternative = "name the flows of the tunnel, without this one: flows = [\"NAME\"]; or write by = \"sojourn\" for it";
+    let mut cannot = |what: &'static str, why: &str| refusals.limit(what, &place, why, alternative);
+    if flow.by != Some(By::Kernel) {
+        cannot("a model in a tunnel by the kernel", "its hosts are no kernel's");
+    }
+    if inside > 1 {
+        cannot("tunnels by the kernel in one another", "a flow's packets go into one of them");
+    }
+    if flow.ip == Ip::V6 {
+        cannot("version 6 of IP in a tunnel by the kernel", "its networks are of version 4");
+    }
+    if flow.hops.len() != all {
+        cannot("a flow that skips a hop in a tunnel by the kernel", "its ends are the hosts");
+    }
+    let Some(tcp) = flow.traffic.tcp() else { return };
+    if tcp.initial_window.is_some() {
+        cannot(
+            "an initial window in a tunnel by the kernel",
+            "the engine sets it for other routes",
+        );
+    }
+    if tcp.host_qdisc.is_some() || tcp.codepoint.is_some() {
+        cannot(
+            "host_qdisc or codepoint in a tunnel by the kernel",
+            "the host's card sees the outer headers",
+        );
+    }
 }
 
 /// The kernel that the scenario runs on. Without one there is a refusal for that, and further ones for everything that
@@ -228,9 +364,10 @@ fn is_of_a_kernel(what: &Feature) -> bool {
 fn explained(here: &Here<'_>, missing: Unsupported) -> Unsupported {
     let (why, help) = match missing.what {
         Feature::Tunnel(_)
+        | Feature::TunnelBy(_)
         | Feature::Element(ElementKind::Encapsulate | ElementKind::Decapsulate) => (
             "namespaces of one kernel carry the inner flow's hash across a tunnel, so the queue would separate its flows",
-            "give the hops by = \"sojourn\": the simulator's tunnel then carries the kernel's packets; or --engine sim",
+            "give the hops by = \"sojourn\": the simulator's tunnel, or with by = \"kernel\" the kernel's, then carries the packets; or --engine sim",
         ),
         Feature::CongestionControl(ref name) | Feature::Qdisc(ref name)
             if name.starts_with("python:") =>

@@ -11,7 +11,7 @@
 //! udp T FLOW SENT RECEIVED RECEIVED_BYTES                         received T FLOW BYTES
 //! queue T QUEUE KIND PACKETS BACKLOG SENT_PACKETS SENT_BYTES DROPS OVERLIMITS OWN
 //! last T QUEUE …, as of queue, when a queue goes        removed T QUEUE        placed T QUEUE
-//! police T POLICER PACKETS DROPS MARKS
+//! police T POLICER PACKETS DROPS MARKS                            association T NUMBER PACKETS REPLAYS
 //! program T FLOW OPEN KNOWN CWND IN_FLIGHT RETRANSMITS LOST DELIVERED SRTT RTTVAR SSTHRESH DELIVERY_RATE STATE
 //! output T FLOW PROGRAM TEXT        failed FLOW PROGRAM TEXT
 //! missed TAP COUNT          error TEXT                done T
@@ -143,6 +143,17 @@ pub enum Sample {
         drops: u64,
         /// And marked.
         marks: u64,
+    },
+    /// The numbers of a security association.
+    Association {
+        /// When.
+        at: u64,
+        /// Which of the plan.
+        number: usize,
+        /// Packets that it has let in.
+        packets: u64,
+        /// Packets that its replay window has refused.
+        replays: u64,
     },
     /// A queue's numbers.
     Queue(Box<QueueSample>),
@@ -387,6 +398,12 @@ impl Samples {
                     packets: l.number()?,
                     drops: l.number()?,
                     marks: l.number()?,
+                },
+                "association" => Sample::Association {
+                    at: l.number()?,
+                    number: l.index()?,
+                    packets: l.number()?,
+                    replays: l.number()?,
                 },
                 "program" => Sample::Program(Box::new(SocketsSample {
                     at: l.number()?,

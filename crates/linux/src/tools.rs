@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 const AGENT: &str = include_str!("../guest/agent.c");
 /// The parts of the agent, which it includes.
-static PARTS: [(&str, &str); 7] = [
+static PARTS: [(&str, &str); 8] = [
     ("connections.c", include_str!("../guest/connections.c")),
     ("hosts.c", include_str!("../guest/hosts.c")),
     ("plan.c", include_str!("../guest/plan.c")),
@@ -20,17 +20,20 @@ static PARTS: [(&str, &str); 7] = [
     ("queues.c", include_str!("../guest/queues.c")),
     ("sockets.c", include_str!("../guest/sockets.c")),
     ("taps.c", include_str!("../guest/taps.c")),
+    ("tunnels.c", include_str!("../guest/tunnels.c")),
 ];
 const PRELOAD: &str = include_str!("../guest/preload.c");
 const PROBE: &str = include_str!("../probe/probe.c");
 
-/// Programs of iproute2.
+/// Programs of iproute2, and of wireguard-tools if they are here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Programs {
     /// `ip`.
     pub ip: String,
     /// `tc`.
     pub tc: String,
+    /// `wg`.
+    pub wg: Option<String>,
 }
 
 impl Programs {
@@ -41,7 +44,8 @@ impl Programs {
                 .map(|p| p.to_string_lossy().into_owned())
                 .ok_or_else(|| format!("{name} is missing: install iproute2"))
         };
-        Ok(Self { ip: need("ip")?, tc: need("tc")? })
+        let wg = find("wg").map(|path| path.to_string_lossy().into_owned());
+        Ok(Self { ip: need("ip")?, tc: need("tc")?, wg })
     }
 
     /// Those whose tc knows all these disciplines: this machine's, or else the newest that was built into the cache

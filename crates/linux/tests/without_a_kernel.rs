@@ -5,7 +5,7 @@ use sojourn_language::{AnyWords, Experiment};
 use sojourn_linux::plan::{Edge, Plan, Wires};
 use sojourn_linux::tools::Programs;
 use sojourn_linux::{Kernel, Linux};
-use sojourn_model::{Kind, Scenario};
+use sojourn_model::{By, Feature, Kind, Scenario, TunnelProtocol};
 use std::path::PathBuf;
 
 const EXPERIMENT: &str = r#"
@@ -51,6 +51,7 @@ fn kernel(version: &str) -> Kernel {
         name: None,
         source: String::new(),
         tree: false,
+        options: false,
         built: 0,
         qdiscs: names(&["pfifo", "codel", "fq_codel", "pie", "netem", "htb"]),
         ccs: names(&["cubic", "reno"]),
@@ -58,12 +59,13 @@ fn kernel(version: &str) -> Kernel {
         repeatable: None,
         programs: true,
         cards: true,
+        tunnels: Vec::new(),
         program: PathBuf::from("linux"),
     }
 }
 
 fn programs() -> Programs {
-    Programs { ip: "/sbin/ip".into(), tc: "/sbin/tc".into() }
+    Programs { ip: "/sbin/ip".into(), tc: "/sbin/tc".into(), wg: None }
 }
 
 #[test]
@@ -491,4 +493,81 @@ fn what_is_divided_in_vain_is_refused_by_name() {
     // Elsewhere nothing but the simulator itself is there.
     let said = sojourn_sim::Sim::new().refuse(&scenario(&text(fifo, "by = \"kernel\"")));
     assert_eq!(said[0].to_string(), "flow f: hosts by kernel: this engine does not have it");
+}
+
+/// Each refusal of a tunnel by the kernel, with its help: a build, or another kernel that can.
+#[test]
+fn tunnels_by_the_kernel_are_refused_by_name() {
+    let able = |version: &str, tunnels: &[TunnelProtocol]| Kernel {
+        tunnels: tunnels.to_vec(),
+        ..kernel(version)
+    };
+    let hop = |by: &str| {
+        format!(
+            "[[hop]]\nname = \"one\"\nrate = \"1mbit\"\nrtt = \"1ms\"\nqdisc = \"pfifo limit 9\"\nby = \"{by}\"\n"
+        )
+    };
+    let text = |by: &str, tunnel: &str, flow: &str| {
+        format!(
+            "[experiment]\nname = \"t\"\nduration = \"9s\"\nstack = \"linux-7.3\"\n{}\
+             [[tunnel]]\nname = \"vpn\"\nby = \"kernel\"\n{tunnel}\n\
+             [[flow]]\nname = \"f\"\ncc = \"cubic\"\n{flow}\n",
+            hop(by)
+        )
+    };
+    let linux =
+        Linux::with_kernels(vec![able("7.3.4", &[TunnelProtocol::Esp, TunnelProtocol::Fou])]);
+    let refused = |linux: &Linux, tunnel: &str, flow: &str| -> Vec<String> {
+        let said = linux.refuse(&scenario(&text("sojourn", tunnel, flow)));
+        said.iter().map(|u| format!("{}: {}", u.place, u.what)).collect()
+    };
+    let esp = "kind = \"esp\"\nflows = [\"f\"]";
+    assert_eq!(refused(&linux, esp, ""), [] as [String; 0]);
+    assert_eq!(refused(&linux, "kind = \"fou\"", ""), [] as [String; 0]);
+    for (tunnel, flow, what) in [
+        (esp, "by = \"sojourn\"", "flow f: a model in a tunnel by the kernel"),
+        (esp, "ip = 6", "flow f: version 6 of IP in a tunnel by the kernel"),
+        (esp, "initial_window = 4", "flow f: an initial window in a tunnel by the kernel"),
+        (esp, "codepoint = \"ect1\"", "flow f: host_qdisc or codepoint in a tunnel by the kernel"),
+        (
+            "kind = \"esp\"\nreplay_window = 8192",
+            "",
+            "one.down.vpn: a replay window of more than 4096 packets by the kernel",
+        ),
+        ("kind = \"wireguard\"\nflows = [\"f\"]", "", "one.down.vpn: a tunnel by kernel"),
+        (
+            "kind = \"wireguard\"",
+            "[[flow]]\nname = \"g\"\ncc = \"cubic\"",
+            "one.down.vpn: several flows in the kernel's WireGuard",
+        ),
+        (
+            "kind = \"wireguard\"\nreplay_window = 64",
+            "",
+            "one.down.vpn: another replay window of the kernel's WireGuard than 8192",
+        ),
+    ] {
+        let said = refused(&linux, tunnel, flow);
+        assert!(said.contains(&what.to_owned()), "{what}: {said:?}");
+    }
+    // How to get a kernel that can, and one that is there already.
+    let other = Kernel {
+        name: Some("mine".to_owned()),
+        options: true,
+        ..able("7.3.4", TunnelProtocol::ALL)
+    };
+    let plain = Linux::with_kernels(vec![kernel("7.3.4")]);
+    let both = Linux::with_kernels(vec![kernel("7.3.4"), other]);
+    let s = scenario(&text("sojourn", esp, ""));
+    let said = plain.refuse(&s);
+    let build =
+        "build one that does: sojourn linux build --version 7.3 --name tunnels --config tunnels";
+    assert_eq!(said[0].help, build, "{said:?}");
+    assert_eq!(both.refuse(&s)[0].help, "mine can: --kernel mine");
+    assert_eq!(both.on("mine").unwrap().refuse(&s), []);
+    // Hops by the kernel, and other engines.
+    let said = linux.refuse(&scenario(&text("kernel", esp, "")));
+    assert!(said.iter().any(|u| u.help.contains("by = \"kernel\"")), "{said:?}");
+    let said = sojourn_sim::Sim::new().refuse(&scenario(&text("sojourn", esp, "")));
+    assert_eq!(said[0].what, Feature::TunnelBy(By::Kernel));
+    assert!(said[0].help.contains("--engine linux"), "{said:?}");
 }

@@ -334,6 +334,9 @@ pub struct Tunnel {
     pub overhead: u32,
     /// The far end's replay window in packets; 0 switches the check off.
     pub replay_window: u32,
+    /// Who carries it out: this program without it, or the kernel of the hosts of the flows inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
 }
 
 /// Kinds of tunnel. The ECN field is copied in and out by RFC 6040 in each.

@@ -61,6 +61,7 @@ fn hop(name: &str) -> Hop {
             select: Selector::All,
             overhead: 28,
             replay_window: 0,
+            by: None,
         }),
     };
     Hop {

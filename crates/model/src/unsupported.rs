@@ -27,6 +27,8 @@ pub enum Feature {
     Rewrite(RuleKind),
     /// What a tunnel speaks.
     Tunnel(TunnelProtocol),
+    /// A tunnel that is carried out by whom an experiment names.
+    TunnelBy(By),
     /// A kind of traffic.
     Traffic(TrafficKind),
     /// Events that wait for a controller's own number.
@@ -60,6 +62,7 @@ impl fmt::Display for Feature {
             Self::CongestionControl(name) => return write!(f, "congestion control {name}"),
             Self::Rewrite(rule) => return write!(f, "rewrite {rule}"),
             Self::Tunnel(protocol) => return write!(f, "tunnel {protocol}"),
+            Self::TunnelBy(by) => return write!(f, "a tunnel by {by}"),
             Self::Traffic(kind) => return write!(f, "traffic {kind}"),
             Self::HopsBy(by) => return write!(f, "a hop by {by}"),
             Self::HostsBy(by) => return write!(f, "hosts by {by}"),

@@ -114,11 +114,11 @@ impl HostTx<'_> {
         frame.set_ecn(packet.ecn_field());
         frame.set_dscp(packet.dscp_field());
         let to_sender = packet.is_from_receiver();
-        let carries = match frame.transport() {
+        let carries = packet.carries_data().unwrap_or_else(|| match frame.transport() {
             Some(Transport::Tcp) => frame.tcp().is_some_and(|tcp| tcp.payload > 0),
             Some(Transport::Udp) => true,
             None => false,
-        };
+        });
         if carries && !to_sender {
             self.note_delivery(packet);
         }

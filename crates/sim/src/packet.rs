@@ -159,6 +159,8 @@ struct Extra {
     covered: Option<Box<Covered>>,
     /// The bytes that a datagram carries.
     payload: Box<[u8]>,
+    /// Of a frame with a tunnel's headers of its own: what queues tell flows and hosts apart by.
+    outer: (u64, (u32, u32)),
 }
 
 /// An outer header, and the fields that the packet has again without it.
@@ -247,6 +249,10 @@ impl Form {
     const COVERED: u32 = 16;
     /// It carries bytes that somebody reads.
     const CARRIES: u32 = 32;
+    /// It is a frame with a tunnel's headers of its own.
+    const OUTER: u32 = 64;
+    /// And carries an application's data.
+    const DATA: u32 = 128;
 
     const fn has(self, bits: u32) -> bool {
         self.0 & bits != 0
@@ -323,15 +329,39 @@ impl Packet {
         let mut packet = Self::new(owner, route, dscp, ecn, 0, body);
         packet.form = packet.form.with_len(length);
         packet.form.0 |= Form::CARRIES;
-        packet.extra = Some(Box::new(Extra { covered: None, payload: frame.into_bytes().into() }));
+        let payload = frame.into_bytes().into();
+        packet.extra = Some(Box::new(Extra { payload, ..Extra::default() }));
         packet
+    }
+
+    /// The same of a frame with the headers of a tunnel between such hosts: queues see the frame's own flow and hosts. `carries`
+    /// says whether an application's data are in it.
+    pub(crate) fn of_outer_frame(
+        owner: Owner,
+        route: u16,
+        frame: Frame,
+        is_from_receiver: bool,
+        carries: bool,
+    ) -> Self {
+        let outer = (frame.flow_key(), frame.host_keys());
+        let mut packet = Self::of_frame(owner, route, frame, is_from_receiver);
+        packet.form.0 |= Form::OUTER | if carries { Form::DATA } else { 0 };
+        if let Some(extra) = &mut packet.extra {
+            extra.outer = outer;
+        }
+        packet
+    }
+
+    /// Of a frame with a tunnel's headers of its own whether it carries an application's data; of others nobody has said.
+    pub(crate) fn carries_data(&self) -> Option<bool> {
+        self.form.has(Form::OUTER).then(|| self.form.has(Form::DATA))
     }
 
     /// The same, of a datagram that the other end reads byte by byte.
     #[must_use]
     pub(crate) fn carrying(mut self, payload: &[u8]) -> Self {
         self.form.0 |= Form::CARRIES;
-        self.extra = Some(Box::new(Extra { covered: None, payload: payload.into() }));
+        self.extra = Some(Box::new(Extra { payload: payload.into(), ..Extra::default() }));
         self
     }
 
@@ -487,9 +517,13 @@ impl QdiscPacket for PacketBox {
 
     #[inline]
     fn flow_key(&self) -> u64 {
-        match self.0.covered() {
-            None => u64::from(self.0.key) << 1 | u64::from(self.0.is_from_receiver()),
-            Some(covered) => covered.outer.key,
+        let packet = &*self.0;
+        match &packet.extra {
+            Some(extra) if packet.form.has(Form::COVERED | Form::OUTER) => match packet.covered() {
+                Some(covered) => covered.outer.key,
+                None => extra.outer.0,
+            },
+            _ => u64::from(packet.key) << 1 | u64::from(packet.is_from_receiver()),
         }
     }
 
@@ -499,6 +533,9 @@ impl QdiscPacket for PacketBox {
         if let Some(covered) = self.0.covered() {
             let near = 2 + 2 * u32::from(covered.outer.tunnel);
             return (near, near + 1);
+        }
+        if let Some(extra) = self.0.extra.as_deref().filter(|_| self.0.form.has(Form::OUTER)) {
+            return extra.outer.1;
         }
         let goes_up = self.0.is_from_receiver() != self.0.form.has(Form::UP);
         if goes_up { (1, 0) } else { (0, 1) }

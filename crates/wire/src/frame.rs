@@ -181,14 +181,28 @@ impl Frame {
             return random::mix(kind);
         };
         let [source, destination] = self.addresses();
-        let ports = self.ports().map_or(0, |[a, b]| u64::from(a) << 16 | u64::from(b));
         let protocol = self.bytes[ip.start + if ip.is_v6 { 6 } else { 9 }];
+        let ports = match self.ports() {
+            Some([a, b]) => u64::from(a) << 16 | u64::from(b),
+            None => self.security_parameters_index().map_or(0, u64::from),
+        };
         let mut key = random::mix(ports << 8 | u64::from(protocol));
         for part in source.chunks(8).chain(destination.chunks(8)) {
             let part = part.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
             key = random::mix(key ^ part);
         }
         key
+    }
+
+    /// The security parameters index of ESP over IPv4 (RFC 4303 §2.1), if it is ESP and has one. Linux's flow dissector takes
+    /// it for ports (`skb_flow_get_ports`, 7.3), so that queues tell security associations apart.
+    pub fn security_parameters_index(&self) -> Option<u32> {
+        const ESP: u8 = 50;
+        let IpAt { start, is_v6: false, .. } = self.ip? else { return None };
+        let is_first = self.word(start + 6) << 3 == 0;
+        let at = start + usize::from(self.bytes[start] & 15) * 4;
+        let is_it = self.bytes[start + 9] == ESP && is_first && at + 4 <= self.end();
+        is_it.then(|| self.long(at))
     }
 
     /// Numbers of the source and destination host.

@@ -38,7 +38,10 @@ def build(
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="More configuration options, one CONFIG_NAME=y per line."),
+        typer.Option(
+            metavar="FILE",
+            help="More configuration options, one CONFIG_NAME=y per line; `tunnels`: those of tunnels by the kernel.",
+        ),
     ] = None,
     jobs: Annotated[int | None, typer.Option("-j", "--jobs", min=1, help="Parallel compilers.")] = None,
 ) -> None:
@@ -143,6 +146,7 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
                     "stands_for": stands.get(k.id),
                     "source": k.source,
                     "tree": k.tree,
+                    "options": k.options,
                     "qdiscs": k.qdiscs,
                     "ccs": k.ccs,
                     "accecn": k.accecn,

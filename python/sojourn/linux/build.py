@@ -68,7 +68,8 @@ def build(
         version: the series, ``7.3`` (default: the newest that the package sources have and a stack is of).
         tree: a kernel tree to build instead of a package.
         name: its name, taken from an earlier kernel of the same source if that has it.
-        config: a file with more options for it.
+        config: a file with more options for it, or the word of one that is shipped
+            (:data:`sojourn.linux.configuration.SHIPPED`).
         jobs: compilers at a time (default: one a core).
         say: called with its progress.
 
@@ -81,6 +82,7 @@ def build(
         names = ", ".join(need.name for need in lacking)
         raise UsageError(f"to build a kernel, this is missing: {names}", help=command(lacking) or None)
     own = source.tree(tree) if tree is not None else None
+    config = configuration.named(config)
     # Ten minutes are not to end in either of these.
     configuration.lines(config)
     if name is not None and own is not None:
@@ -245,6 +247,7 @@ class _Build:
             int(time.time()),
             compiler,
             answer["accecn"],
+            self.own is not None,
         )
         kernel.write()
         return kernel

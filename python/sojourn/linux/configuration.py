@@ -22,6 +22,9 @@ _LISTS: Final = (("net/ipv4/Kconfig", "TCP_CONG_"), ("net/sched/Kconfig", "NET_S
 _NONE_OF_THEM: Final = {"NET_SCH_DEFAULT"}
 """It chooses which is the default."""
 
+SHIPPED: Final = ("tunnels",)
+"""Words for the package's own files of options: ``tunnels.config`` is for tunnels by the kernel."""
+
 NEEDED: Final = ("CONFIG_UML_TIME_TRAVEL_SUPPORT=y", "CONFIG_HOSTFS=y", f"CONFIG_HZ={HZ}")
 
 
@@ -92,6 +95,17 @@ def lines(own: Path | None) -> list[str]:
         if word and not word.startswith("#") and re.fullmatch(r"CONFIG_\w+=.+", word) is None:
             raise UsageError(f"{own}:{number}: {word} is not a kernel option", help="write CONFIG_NAME=y, a line each")
     return said
+
+
+def named(config: Path | None) -> Path | None:
+    """Return the file of a word of :data:`SHIPPED`, and any other path as it is. A file that is called so comes first.
+
+    >>> named(Path("tunnels")).name, named(Path("own.config")).name
+    ('tunnels.config', 'own.config')
+    """
+    if config is None or str(config) not in SHIPPED or config.is_file():
+        return config
+    return Path(str(files("sojourn.linux"))) / f"{config}.config"
 
 
 def refuse_what_does_not_take(config: str, own: Path | None) -> None:

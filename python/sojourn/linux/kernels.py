@@ -47,6 +47,8 @@ class Kernel:
     compiler: str = ""
     accecn: bool | None = None
     """Whether it negotiates AccECN; None if it was not asked."""
+    options: bool = False
+    """Whether it was built with options of the user's (``--config``), so that it is no stack's default."""
 
     @property
     def stack(self) -> str:
@@ -72,6 +74,7 @@ class Kernel:
             "name": self.name,
             "source": self.source,
             "tree": self.tree,
+            "options": self.options,
             "built": self.built,
             "compiler": self.compiler,
             "qdiscs": self.qdiscs,
@@ -138,6 +141,7 @@ def kernels(folder: Path | None = None) -> list[Kernel]:
                 told.get("built", 0),
                 told.get("compiler", ""),
                 told.get("accecn"),
+                told.get("options", False),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue

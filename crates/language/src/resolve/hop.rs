@@ -596,11 +596,19 @@ impl Resolver<'_> {
                 let place = table.place_of("auto_source_port");
                 self.says(&place, DiagnosticKind::Key, "auto_source_port is for fou");
             }
+            let by = table.text("by").and_then(By::from_name).filter(|by| *by != By::Sojourn);
+            if by.is_some() && table.given("overhead").is_some() {
+                let place = table.place_of("overhead");
+                let what =
+                    "the kernel adds what it adds: leave overhead out, or write by = \"sojourn\"";
+                self.says(&place, DiagnosticKind::Key, what);
+            }
             let tunnel = Tunnel {
                 kind,
                 select,
                 overhead: table.count("overhead").unwrap_or(overhead) as u32,
                 replay_window: table.count("replay_window").unwrap_or(window) as u32,
+                by,
             };
             let enter =
                 Element { name: name.clone(), enabled: true, kind: Kind::Encapsulate(tunnel) };

@@ -29,6 +29,24 @@ impl Simulation {
         HostTx::new(self.now, host, &mut self.network).send(packet);
     }
 
+    /// The same for a frame with the headers of a tunnel that ends at these hosts. Queues tell it apart by these headers, as a
+    /// router does; `carries` says whether an application's data are in it.
+    ///
+    /// # Panics
+    /// If there is no flow of this number.
+    pub fn send_outer_frame(
+        &mut self,
+        flow: usize,
+        from_receiver: bool,
+        frame: Frame,
+        carries: bool,
+    ) {
+        let host = &mut self.flows.runs[flow].host;
+        let route = if from_receiver { host.back } else { host.there };
+        let packet = Packet::of_outer_frame(host.owner, route, frame, from_receiver, carries);
+        HostTx::new(self.now, host, &mut self.network).send(packet);
+    }
+
     /// The next of the frames that have come to hosts of such flows, in the order of their arrival.
     pub fn take_frame(&mut self) -> Option<HandedOut> {
         self.network.observer.handed_out.pop_front()

@@ -627,7 +627,7 @@ fn tunnels_have_their_outer_headers() {
         (TunnelKind::Esp, 54),
     ] {
         let mut s = Dumbbell { duration: Span::from_secs(1), ..Dumbbell::default() }.scenario();
-        let tunnel = Tunnel { kind, select: Selector::All, overhead, replay_window: 64 };
+        let tunnel = Tunnel { kind, select: Selector::All, overhead, replay_window: 64, by: None };
         let element = |name: &str, kind| Element { name: name.to_owned(), enabled: true, kind };
         let down = s.hops[0].down.len() - 1;
         s.hops[0].down.insert(down, element("tunnel", Kind::Encapsulate(tunnel)));

@@ -261,7 +261,7 @@ fn a_chain_of_netems_grows_and_shrinks() {
 }
 
 fn tunnelled(s: &mut Scenario, kind: TunnelKind, overhead: u32, replay_window: u32) {
-    let tunnel = Tunnel { kind, select: Selector::All, overhead, replay_window };
+    let tunnel = Tunnel { kind, select: Selector::All, overhead, replay_window, by: None };
     put(s, Side::Down, true, element("t", Kind::Encapsulate(tunnel)));
     let exit = element("t-exit", Kind::Decapsulate { tunnel: "t".to_owned() });
     put(s, Side::Down, false, exit);
@@ -341,7 +341,8 @@ fn a_replay_window_drops_what_is_late() {
         s.flows[0].traffic = udp(Rate::from_mbit(100));
         crate::bench::over_a_line(&mut s, Rate::from_mbit(1000));
         let kind = TunnelKind::Esp;
-        let tunnel = Tunnel { kind, select: Selector::All, overhead: 54, replay_window: window };
+        let tunnel =
+            Tunnel { kind, select: Selector::All, overhead: 54, replay_window: window, by: None };
         s.hops[0].down.insert(0, element("t", Kind::Encapsulate(tunnel)));
         netem_mut(&mut s).chain = vec!["delay 10ms 2ms limit 100000".to_owned()];
         let exit = element("t-exit", Kind::Decapsulate { tunnel: "t".to_owned() });
@@ -365,7 +366,8 @@ fn copies_are_counted_and_replays_refused() {
         let mut s = base(&["cubic"], 2);
         s.flows[0].traffic = udp(Rate::from_mbit(10));
         let kind = TunnelKind::Esp;
-        let tunnel = Tunnel { kind, select: Selector::All, overhead: 54, replay_window: window };
+        let tunnel =
+            Tunnel { kind, select: Selector::All, overhead: 54, replay_window: window, by: None };
         s.hops[0].down.insert(0, element("t", Kind::Encapsulate(tunnel)));
         netem_mut(&mut s).chain = vec!["delay 10ms duplicate 100% limit 10000".to_owned()];
         let exit = element("t-exit", Kind::Decapsulate { tunnel: "t".to_owned() });

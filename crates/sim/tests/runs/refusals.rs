@@ -130,7 +130,8 @@ fn no_element_is_refused() {
     ];
     for kind in [TunnelKind::Wireguard, TunnelKind::Fou { auto_source_port: true }, TunnelKind::Esp]
     {
-        let tunnel = Tunnel { kind, select: Selector::All, overhead: 60, replay_window: 64 };
+        let tunnel =
+            Tunnel { kind, select: Selector::All, overhead: 60, replay_window: 64, by: None };
         kinds.push(Kind::Encapsulate(tunnel));
     }
     kinds.push(Kind::Decapsulate { tunnel: "t".to_owned() });
