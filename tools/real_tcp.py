@@ -5,8 +5,8 @@
 
 A run of DIR differs from the suite's in two ways: Linux's TCP carries out the conventional flows, and it is another
 version than the published one. The twin of each run separates the two: the simulator runs the same scenario with its
-model of Linux 7.3 in those flows. So real TCP less its twin is our model's error, and the twin less the suite's own
-runs is what has changed in Linux. Twins are kept in DIR-twins.
+model of Linux 7.3 in those flows. Real TCP and its twin differ by our model's error, the twin
+and the suite's own runs by what has changed in Linux. Twins are kept in DIR-twins.
 """
 
 import csv
