@@ -45,7 +45,7 @@ def with_real_tcp(keys: Sequence[RunKey], controls: Collection[str], *, engine: 
     there = dict.fromkeys(control_of(flow) for key in keys for flow in key.scenario.flows)
     for control in controls:
         if control not in there:
-            raise UsageError.unknown("congestion control of a TCP flow here", control, [own for own in there if own])
+            raise UsageError.unknown("TCP flow with the congestion control", control, [own for own in there if own])
     chosen = [key for key in keys if any(control_of(flow) in controls for flow in key.scenario.flows)]
     scenarios: list[_core.Scenario] = []
     for _, own in groupby(chosen, lambda key: key.cell_digest):
