@@ -1,27 +1,17 @@
 //! Kernels round the simulator's queues. Without a kernel that can have cards these are ignored, and counted as that.
 
+mod common;
+
+use common::{CUBIC, HOP, RENO, STACK, bits, column, goodput, mean, scenario, total};
 use libtest_mimic::{Arguments, Trial};
 use sojourn_capture::{Capture, Point};
 use sojourn_engine::{Engine as _, Watch};
-use sojourn_language::{AnyWords, Experiment};
 use sojourn_linux::{Kernel, Linux};
 use sojourn_model::Scenario;
 use sojourn_results::Run;
 use sojourn_sim::Sim;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// The stack of the kernel that the tests run on.
-const STACK: &str = "linux-7.3";
-
-fn scenario(hop: &str, flows: &str, secs: u32) -> Scenario {
-    let text = format!(
-        "[experiment]\nname = \"t\"\nduration = \"{secs}s\"\nwarmup = \"0s\"\nstack = \"{STACK}\"\n\
-         [[hop]]\nname = \"bottleneck\"\n{hop}\n{flows}"
-    );
-    let experiment = Experiment::parse("t.toml", &text).unwrap();
-    experiment.plan(&AnyWords, 10).unwrap().into_scenarios().remove(0)
-}
 
 fn run(scenario: &Scenario) -> Run {
     let linux = Linux::new();
@@ -30,47 +20,10 @@ fn run(scenario: &Scenario) -> Run {
     linux.run(&Arc::new(scenario.clone()), &()).unwrap()
 }
 
-/// A column's values of one flow or queue from a time on.
-fn column(run: &Run, table: &str, key: &str, name: &str, column: &str, from: f64) -> Vec<f64> {
-    let table = run.table(table).expect("the table");
-    let (names, times, values) = (table.text(key), table.f64("t_s"), table.f64(column));
-    (0..table.len())
-        .filter(|&i| names.get(i) == name && times[i] > from && values[i].is_finite())
-        .map(|i| values[i])
-        .collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-const HOP: &str =
-    "by = \"sojourn\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo limit 200\"\n";
 /// The queue of data.
 const QUEUE: &str = "bottleneck.down.qdisc";
-const CUBIC: &str = "[[flow]]\nname = \"cubic\"\ncc = \"cubic\"\n";
-
-const RENO: &str = "[[flow]]\nname = \"reno\"\ncc = \"reno\"\n";
-
-/// Every table, bit by bit.
-fn bits(run: &Run) -> Vec<(&'static str, String)> {
-    run.tables.iter().map(|table| (table.schema().name, table.digest())).collect()
-}
-
-fn goodput(run: &Run, flow: &str) -> f64 {
-    mean(&column(run, "flows", "flow", flow, "goodput_bps", 5.0))
-}
-
 fn queue(run: &Run) -> f64 {
     mean(&column(run, "queues", "queue", QUEUE, "sojourn_mean_s", 5.0))
-}
-
-fn total(run: &Run, subject: &str, name: &str) -> f64 {
-    let table = run.table("totals").expect("the table");
-    let is_it =
-        |&i: &usize| table.text("subject").get(i) == subject && table.text("name").get(i) == name;
-    let row = (0..table.len()).find(is_it).unwrap_or_else(|| panic!("no {name} of {subject}"));
-    table.f64("value")[row]
 }
 
 /// With the same hop by another, and without its word for the simulator.
@@ -479,13 +432,7 @@ fn main() {
         ("events_reach_queue_and_kernel", events_reach_queue_and_kernel),
         ("a_capture_has_the_kernels_frames", a_capture_has_the_kernels_frames),
     ];
-    let trials = tests.map(|(name, test)| {
-        let trial = Trial::test(name, move || {
-            test();
-            Ok(())
-        });
-        trial.with_ignored_flag(!there)
-    });
+    let trials = common::trials(tests, there);
     let of_versions: [OfVersion; 2] = [
         ("two_versions_share_a_queue", two_versions_share_a_queue),
         ("a_flow_between_two_versions", a_flow_between_two_versions),

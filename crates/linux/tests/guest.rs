@@ -1,7 +1,10 @@
 //! Runs in a guest. Without a kernel in the cache they are ignored, and counted as that: the harness of the standard
 //! library cannot tell when it runs. `make test-linux` builds a kernel first, and ignores none.
 
-use libtest_mimic::{Arguments, Trial};
+mod common;
+
+use common::total;
+use libtest_mimic::Arguments;
 use sojourn_capture::{Capture, EPOCH, Point};
 use sojourn_engine::{Engine as _, RunError, Watch};
 use sojourn_linux::Linux;
@@ -291,16 +294,6 @@ fn a_rate_changes_at_its_time_and_datagrams_are_delayed_as_they_should() {
     let what = events.text("what");
     let step = (0..events.len()).find(|&i| what.get(i) == "event").unwrap();
     assert!((events.f64("t_s")[step] - 3.0).abs() < 1e-6);
-}
-
-/// A total of a flow or queue.
-fn total(run: &Run, subject: &str, name: &str) -> f64 {
-    let totals = run.table("totals").unwrap();
-    let (subjects, names) = (totals.text("subject"), totals.text("name"));
-    (0..totals.len())
-        .find(|&i| subjects.get(i) == subject && names.get(i) == name)
-        .map(|i| totals.f64("value")[i])
-        .unwrap()
 }
 
 fn value(run: &Run, text: &str) -> f64 {
@@ -1382,12 +1375,6 @@ fn main() {
         ("wrong_words_are_told_in_tcs_own", wrong_words_are_told_in_tcs_own),
         ("a_cancelled_run_leaves_nothing", a_cancelled_run_leaves_nothing),
     ];
-    let trials = tests.map(|(name, run)| {
-        let trial = Trial::test(name, move || {
-            run();
-            Ok(())
-        });
-        trial.with_ignored_flag(!kernel)
-    });
-    libtest_mimic::run(&Arguments::from_args(), trials.into()).exit();
+    let trials = common::trials(tests, kernel);
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

@@ -1,7 +1,9 @@
 //! Programs of the machine in a guest: their packets belong to a flow, and their failures are errors. Without a kernel
 //! in the cache these tests are ignored, and counted as that (`make test-linux`).
 
-use libtest_mimic::{Arguments, Trial};
+mod common;
+
+use libtest_mimic::Arguments;
 use sojourn_engine::{Engine as _, RunError};
 use sojourn_language::{AnyWords, Experiment};
 use sojourn_linux::Linux;
@@ -346,13 +348,6 @@ fn main() {
         ("what_forks_without_end_is_stopped", what_forks_without_end_is_stopped),
         ("what_the_machine_lacks_is_refused", what_the_machine_lacks_is_refused),
     ];
-    let trial = |(name, test): (&str, fn())| {
-        Trial::test(name, move || {
-            test();
-            Ok(())
-        })
-        .with_ignored_flag(!there)
-    };
-    let trials = tests.into_iter().map(trial).collect();
+    let trials = common::trials(tests, there);
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

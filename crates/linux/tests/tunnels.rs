@@ -1,9 +1,11 @@
 //! Tunnels by the kernel round the simulator's queues. Without a kernel that can be their ends these are ignored, and say so.
 
-use libtest_mimic::{Arguments, Trial};
+mod common;
+
+use common::{CUBIC, HOP, RENO, STACK, bits, goodput, total};
+use libtest_mimic::Arguments;
 use sojourn_capture::{Capture, Point};
 use sojourn_engine::{Engine as _, Watch};
-use sojourn_language::{AnyWords, Experiment};
 use sojourn_linux::{Kernel, Linux};
 use sojourn_model::{Scenario, TunnelProtocol};
 use sojourn_results::Run;
@@ -11,12 +13,7 @@ use sojourn_sim::Sim;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-const STACK: &str = "linux-7.3";
-const HOP: &str =
-    "by = \"sojourn\"\nrate = \"50mbit\"\nrtt = \"10ms\"\nqdisc = \"pfifo limit 200\"\n";
 const EXIT: &str = "bottleneck.down.vpn-exit";
-const CUBIC: &str = "[[flow]]\nname = \"cubic\"\ncc = \"cubic\"\n";
-const RENO: &str = "[[flow]]\nname = \"reno\"\ncc = \"reno\"\n";
 
 /// The kernel that can be the ends of all three.
 fn able() -> Option<Kernel> {
@@ -33,12 +30,7 @@ fn linux() -> Linux {
 }
 
 fn scenario(hop: &str, tunnel: &str, flows: &str, secs: u32) -> Scenario {
-    let text = format!(
-        "[experiment]\nname = \"t\"\nduration = \"{secs}s\"\nwarmup = \"0s\"\nstack = \"{STACK}\"\n\
-         [[hop]]\nname = \"bottleneck\"\n{hop}\n{tunnel}\n{flows}"
-    );
-    let experiment = Experiment::parse("t.toml", &text).unwrap();
-    experiment.plan(&AnyWords, 10).unwrap().into_scenarios().remove(0)
+    common::scenario(hop, &format!("{tunnel}\n{flows}"), secs)
 }
 
 fn tunnel(kind: &str, by: &str, flows: &str, more: &str) -> String {
@@ -63,30 +55,6 @@ fn both(hop: &str, tunnel_of: impl Fn(&str) -> String, flows: &str, secs: u32) -
     let kernel = run(&scenario(hop, &tunnel_of("kernel"), flows, secs));
     let hop = hop.replace("by = \"sojourn\"\n", "");
     [kernel, simulated(&scenario(&hop, &tunnel_of("sojourn"), flows, secs))]
-}
-
-fn total(run: &Run, subject: &str, name: &str) -> f64 {
-    let table = run.table("totals").expect("the table");
-    let is_it =
-        |&i: &usize| table.text("subject").get(i) == subject && table.text("name").get(i) == name;
-    let row = (0..table.len()).find(is_it).unwrap_or_else(|| panic!("no {name} of {subject}"));
-    table.f64("value")[row]
-}
-
-/// A flow's mean goodput from 5 s on.
-fn goodput(run: &Run, flow: &str) -> f64 {
-    let table = run.table("flows").expect("the table");
-    let (names, times, values) = (table.text("flow"), table.f64("t_s"), table.f64("goodput_bps"));
-    let own: Vec<f64> = (0..table.len())
-        .filter(|&i| names.get(i) == flow && times[i] > 5.0 && values[i].is_finite())
-        .map(|i| values[i])
-        .collect();
-    own.iter().sum::<f64>() / own.len() as f64
-}
-
-/// Every table, bit by bit.
-fn bits(run: &Run) -> Vec<(&'static str, String)> {
-    run.tables.iter().map(|table| (table.schema().name, table.digest())).collect()
 }
 
 fn runs() -> usize {
@@ -327,12 +295,6 @@ fn main() {
         ("outer_lengths_are_the_models", outer_lengths_are_the_models),
         ("marks_and_other_traffic_pass", marks_and_other_traffic_pass),
     ];
-    let trials = tests.map(|(name, test)| {
-        let trial = Trial::test(name, move || {
-            test();
-            Ok(())
-        });
-        trial.with_ignored_flag(!there)
-    });
-    libtest_mimic::run(&arguments, trials.into()).exit();
+    let trials = common::trials(tests, there);
+    libtest_mimic::run(&arguments, trials).exit();
 }

@@ -82,11 +82,13 @@ pub(crate) trait Traffic {
     /// An interval of samples ends.
     fn sample(&mut self, now: Time, recorder: &mut Recorder, topology: &Topology<Packet>);
 
-    /// The present value of a flow's number, for events that wait for it; none if the flow does not run.
-    fn number(&self, flow: &str, name: &str) -> Option<f64>;
+    /// The present value of a flow's number, for events that wait for it; none if the flow does not run, or nobody announced it.
+    fn number(&self, _flow: &str, _name: &str) -> Option<f64> {
+        None
+    }
 
-    /// A flow is to start or to stop.
-    fn switch(&mut self, now: Time, flow: &str, start: bool, recorder: &mut Recorder);
+    /// A flow is to start or to stop. Nobody can start one that is found by its packets.
+    fn switch(&mut self, _now: Time, _flow: &str, _start: bool, _recorder: &mut Recorder) {}
 
     /// What is seen of the queues now.
     fn status(&mut self, now: Time, of: &Seen<'_>);
@@ -189,7 +191,7 @@ struct Counts {
     /// Frames of nobody's, frames longer than a packet may be.
     unknown: u64,
     oversized: u64,
-    /// Frames that a socket had no room for.
+    /// Frames that a socket had no room for, or that the kernel could not hand over.
     overrun: u64,
     /// How long something was due, or a frame waited, and the loop did not run.
     stopped: Span,
@@ -367,6 +369,7 @@ impl<'a: 't, 't, T: Traffic> Relay<'a, 't, T> {
             Ok(count) => count,
             Err(why) => return Err(lost(from, &why)),
         };
+        self.counts.overrun += batch.take_refused();
         for arrival in batch.arrivals() {
             if !self.outbox.traffic.takes(from, arrival.frame) {
                 continue;

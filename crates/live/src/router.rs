@@ -94,7 +94,9 @@ pub fn router(router: &Router, watch: &dyn Watch, window: &Window) -> Result<End
     let ends = interfaces(&all, &router.left, &router.right)?;
     let mut links = Vec::new();
     for (end, _) in &ends {
-        links.push(sys::packet_socket(end.index).map_err(|why| refused_socket(end, why))?);
+        let step = format!("a packet socket on {}", end.name);
+        let link = sys::packet_socket(end.index).map_err(|why| refused(Failure::of(step, why)))?;
+        links.push(link);
     }
     let Ok(links) = <[OwnedFd; 2]>::try_from(links) else { unreachable!("one for each end") };
     let notices = Notices::new().map_err(failed)?;
@@ -109,7 +111,7 @@ pub fn router(router: &Router, watch: &dyn Watch, window: &Window) -> Result<End
     let (flows, scenario) = Flows::new(&router.scenario);
     let (session, door) = Session::new(&scenario, flows, router.door.as_deref(), window)?;
     let ready = router.ready.map(listen).transpose()?;
-    let rules = Rules::new([&router.left, &router.right]).map_err(refused_rule)?;
+    let rules = Rules::new([&router.left, &router.right]).map_err(refused)?;
     let registry = Registry::built_in();
     let elements = Elements::built_in();
     let setting = Setting {
@@ -173,21 +175,9 @@ fn interfaces<'a>(
     Ok([one(right)?, client])
 }
 
-/// Whether a permission lacks.
-fn is_forbidden(errno: i32) -> bool {
-    [libc::EPERM, libc::EACCES].contains(&errno)
-}
-
-fn refused_socket(end: &Interface, why: io::Error) -> RouterError {
-    let failure = Failure::of(format!("a packet socket on {}", end.name), why);
-    if is_forbidden(failure.errno) {
-        return Refusal { why: failure.to_string(), help: PERMISSIONS.to_owned() }.into();
-    }
-    failure.into()
-}
-
-fn refused_rule(failure: Failure) -> RouterError {
-    if is_forbidden(failure.errno) {
+/// A step that failed: refused with what it needs if a permission lacks.
+fn refused(failure: Failure) -> RouterError {
+    if [libc::EPERM, libc::EACCES].contains(&failure.errno) {
         return Refusal { why: failure.to_string(), help: PERMISSIONS.to_owned() }.into();
     }
     failure.into()
@@ -283,12 +273,6 @@ impl Traffic for Between<'_> {
         self.session.flows.sample(now, None, topology);
     }
 
-    fn number(&self, _: &str, _: &str) -> Option<f64> {
-        None
-    }
-
-    fn switch(&mut self, _: Time, _: &str, _: bool, _: &mut Recorder) {}
-
     fn status(&mut self, now: Time, of: &Seen<'_>) {
         self.session.show(now, of);
     }
@@ -346,14 +330,11 @@ mod tests {
     #[test]
     fn a_permission_that_lacks_is_refused_by_name() {
         let failure = |errno| Failure { step: "a rule".to_owned(), why: "no".to_owned(), errno };
-        let RouterError::Refused(refusal) = refused_rule(failure(libc::EPERM)) else {
-            panic!("refused")
-        };
-        assert!(refusal.why == "a rule: no" && refusal.help.contains("CAP_NET_ADMIN"));
-        assert!(matches!(refused_rule(failure(libc::ENOMEM)), RouterError::SetUp(_)));
-        let of = |errno| refused_socket(&all()[1], io::Error::from_raw_os_error(errno));
-        assert!(matches!(of(libc::EACCES), RouterError::Refused(_)));
-        assert!(matches!(of(libc::ENODEV), RouterError::SetUp(_)));
+        for errno in [libc::EPERM, libc::EACCES] {
+            let RouterError::Refused(refusal) = refused(failure(errno)) else { panic!("refused") };
+            assert!(refusal.why == "a rule: no" && refusal.help.contains("CAP_NET_ADMIN"));
+        }
+        assert!(matches!(refused(failure(libc::ENODEV)), RouterError::SetUp(_)));
     }
 
     #[test]

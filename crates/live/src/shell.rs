@@ -184,12 +184,6 @@ impl Traffic for Programs<'_> {
         self.session.flows.sample(now, Some(&self.sockets), topology);
     }
 
-    fn number(&self, _: &str, _: &str) -> Option<f64> {
-        None
-    }
-
-    fn switch(&mut self, _: Time, _: &str, _: bool, _: &mut Recorder) {}
-
     fn status(&mut self, now: Time, of: &Seen<'_>) {
         self.session.show(now, of);
     }

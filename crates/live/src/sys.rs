@@ -431,6 +431,7 @@ pub(crate) struct Batch {
     control: Vec<[u64; 8]>,
     /// Length, truncation and stamp of each that was received.
     received: Vec<(usize, bool, Option<u64>)>,
+    refused: u64,
 }
 
 impl Batch {
@@ -442,7 +443,13 @@ impl Batch {
             headers: vec![[0; VNET_HEADER]; frames],
             control: vec![[0; 8]; frames],
             received: Vec::with_capacity(frames),
+            refused: 0,
         }
+    }
+
+    /// The frames since the last call of this that the kernel could not describe, and has thrown away.
+    pub(crate) fn take_refused(&mut self) -> u64 {
+        std::mem::take(&mut self.refused)
     }
 
     /// Receives as many frames as there are and as there is room for, without waiting.
@@ -483,12 +490,8 @@ impl Batch {
                 std::ptr::null_mut(),
             )
         };
-        let count = match check(result) {
-            Ok(count) => count,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
-            Err(error) => return Err(error),
-        };
+        let (count, refused) = received(check(result))?;
+        self.refused += refused;
         for message in &messages[..count] {
             let length = (message.msg_len as usize).saturating_sub(VNET_HEADER).min(self.room);
             let truncated = message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0;
@@ -506,6 +509,19 @@ impl Batch {
             frame: &frame[..length],
             truncated,
         })
+    }
+}
+
+/// How many frames a call gave, and how many it threw away. Linux before 6.2 has no header of offloads for UDP super-packets
+/// (`virtio_net_hdr_from_skb`): such a frame is an error, and gone.
+fn received(result: io::Result<usize>) -> io::Result<(usize, u64)> {
+    match result {
+        Ok(count) => Ok((count, 0)),
+        Err(error) => match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok((0, 0)),
+            io::ErrorKind::InvalidInput => Ok((0, 1)),
+            _ => Err(error),
+        },
     }
 }
 
@@ -571,6 +587,14 @@ mod tests {
         assert_eq!(read, expected);
         assert_eq!(read.bytes(), [1, 1, 66, 0, 0xa8, 0x05, 34, 0, 16, 0]);
         assert_eq!(Offloaded::default().bytes(), [0; 10]);
+    }
+
+    #[test]
+    fn a_frame_that_the_kernel_cannot_describe_is_lost_and_ends_nothing() {
+        let of = |errno| received(Err(io::Error::from_raw_os_error(errno))).ok();
+        assert_eq!(received(Ok(3)).unwrap(), (3, 0));
+        assert_eq!((of(libc::EAGAIN), of(libc::EINTR)), (Some((0, 0)), Some((0, 0))));
+        assert_eq!((of(libc::EINVAL), of(libc::ENETDOWN)), (Some((0, 1)), None));
     }
 
     /// Stamps and batches over an ordinary datagram socket, which has no header of offloads: its first bytes are taken for one.

@@ -56,6 +56,23 @@ Kernel = Annotated[
         autocompletion=complete.kernels,
     ),
 ]
+LinkRate = Annotated[str, typer.Option("--rate", help="Rate to the client.")]
+LinkUp = Annotated[str | None, typer.Option("--up", metavar="RATE", help="Rate to the server; defaults to --rate.")]
+LinkQdisc = Annotated[
+    str,
+    typer.Option(
+        "--qdisc", help="The queue, in tc syntax: [b]'fq_codel target 5ms'[/b].", autocompletion=complete.qdiscs
+    ),
+]
+LinkUpQdisc = Annotated[
+    str | None,
+    typer.Option("--up-qdisc", metavar="QDISC", help="The queue to the server; defaults to --qdisc."),
+]
+SaveSeen = Annotated[
+    Path | None,
+    typer.Option("--save", metavar="FILE.toml", help="Write what was seen as an experiment for [b]sojourn run[/b]."),
+]
+Spin = Annotated[bool, typer.Option("--spin", help="Keep a processor busy for more exact departures.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="Parallel runs (default: the number of cores).")]
 On = Annotated[
     str | None,

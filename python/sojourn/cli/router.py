@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from sojourn.cli import complete
-from sojourn.cli.options import Quiet, SnapLen, Verbose
+from sojourn.cli.options import LinkQdisc, LinkRate, LinkUp, LinkUpQdisc, Quiet, SaveSeen, SnapLen, Spin, Verbose
 from sojourn.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -34,17 +33,11 @@ def router(
     ctx: typer.Context,
     left: Annotated[str, typer.Argument(metavar="LEFT", help="The interface towards the client.")],
     right: Annotated[str, typer.Argument(metavar="RIGHT", help="The interface towards the server.")],
-    rate: Annotated[str, typer.Option(help="Rate to the client.")] = "20mbit",
-    up: Annotated[str | None, typer.Option(metavar="RATE", help="Rate to the server; defaults to --rate.")] = None,
+    rate: LinkRate = "20mbit",
+    up: LinkUp = None,
     rtt: Annotated[str, typer.Option(help="Base RTT that the router adds.")] = "20ms",
-    qdisc: Annotated[
-        str,
-        typer.Option(help="The queue, in tc syntax: [b]'fq_codel target 5ms'[/b].", autocompletion=complete.qdiscs),
-    ] = "fq_codel",
-    up_qdisc: Annotated[
-        str | None,
-        typer.Option(metavar="QDISC", help="The queue to the server; defaults to --qdisc."),
-    ] = None,
+    qdisc: LinkQdisc = "fq_codel",
+    up_qdisc: LinkUpQdisc = None,
     scenario: Annotated[
         str | None,
         typer.Option(
@@ -56,10 +49,7 @@ def router(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Results folder.")] = Path(
         "sojourn-router"
     ),
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.toml", help="Write what was seen as an experiment for [b]sojourn run[/b]."),
-    ] = None,
+    save: SaveSeen = None,
     pcap: Annotated[bool, typer.Option("--pcap", help="Capture packets at both interfaces and at queues.")] = False,
     snap_len: SnapLen = None,
     longest: Annotated[str, typer.Option("--duration", metavar="TIME", help="End after this time.")] = "21600s",
@@ -70,7 +60,7 @@ def router(
             help="Packets of one TCP connection leave joined (default: above 200 Mbit/s).",
         ),
     ] = None,
-    spin: Annotated[bool, typer.Option("--spin", help="Keep a processor busy for more exact departures.")] = False,
+    spin: Spin = False,
     status: Annotated[bool, typer.Option("--status/--no-status", help="Show a status line.")] = True,
     ready_port: Annotated[
         int | None,

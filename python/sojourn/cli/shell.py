@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from sojourn.cli import complete
-from sojourn.cli.options import Quiet, SnapLen, Verbose
+from sojourn.cli.options import LinkQdisc, LinkRate, LinkUp, LinkUpQdisc, Quiet, SaveSeen, SnapLen, Spin, Verbose
 from sojourn.cli.program import WithProgram, command_of
 from sojourn.errors import UsageError
 
@@ -44,17 +43,11 @@ def shell(
             show_default=False,
         ),
     ] = None,
-    rate: Annotated[str, typer.Option(help="Rate to the client.")] = "20mbit",
-    up: Annotated[str | None, typer.Option(metavar="RATE", help="Rate to the server; defaults to --rate.")] = None,
+    rate: LinkRate = "20mbit",
+    up: LinkUp = None,
     rtt: Annotated[str, typer.Option(help="Base RTT.")] = "20ms",
-    qdisc: Annotated[
-        str,
-        typer.Option(help="The queue, in tc syntax: [b]'fq_codel target 5ms'[/b].", autocompletion=complete.qdiscs),
-    ] = "fq_codel",
-    up_qdisc: Annotated[
-        str | None,
-        typer.Option(metavar="QDISC", help="The queue to the server; defaults to --qdisc."),
-    ] = None,
+    qdisc: LinkQdisc = "fq_codel",
+    up_qdisc: LinkUpQdisc = None,
     cc: Annotated[
         str | None,
         typer.Option(metavar="CC", help="Congestion control of both hosts (default: the machine's)."),
@@ -67,10 +60,7 @@ def shell(
     output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Results folder.")] = Path(
         "sojourn-shell"
     ),
-    save: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.toml", help="Write what was seen as an experiment for [b]sojourn run[/b]."),
-    ] = None,
+    save: SaveSeen = None,
     pcap: Annotated[bool, typer.Option("--pcap", help="Capture packets at hosts and queues.")] = False,
     snap_len: SnapLen = None,
     longest: Annotated[
@@ -90,7 +80,7 @@ def shell(
             help="The queue leads to this machine's network, by [b]pasta[/b] (package passt), not to a server.",
         ),
     ] = False,
-    spin: Annotated[bool, typer.Option("--spin", help="Keep a processor busy for more exact departures.")] = False,
+    spin: Spin = False,
     status: Annotated[
         bool | None,
         typer.Option("--status/--no-status", help="Show a status line (default: yes, with a command)."),
