@@ -339,6 +339,34 @@ def test_a_router_forwards_once_by_its_queues(spaces: tuple[Space, Space, Space]
     _check_results(router, tmp_path)
 
 
+# As tcpdump does. Arguments: the interface, the number of its outgoing frames to see.
+LOOK = (
+    "import socket, sys\n"
+    "with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3)) as raw:\n"
+    "    raw.bind((sys.argv[1], 0))\n"
+    "    raw.settimeout(60)\n"
+    "    print(flush=True)\n"
+    "    seen = 0\n"
+    "    while seen < int(sys.argv[2]):\n"
+    "        frame, at = raw.recvfrom(65536)\n"
+    "        seen += at[2] == socket.PACKET_OUTGOING and len(frame) > 1000\n"
+)
+
+
+def test_a_capture_on_the_routers_interface_has_what_leaves_it(
+    spaces: tuple[Space, Space, Space], tmp_path: Path
+) -> None:
+    """The interop runner reads both directions from tcpdump's files."""
+    client, router, server = spaces
+    with _router(router, tmp_path, "--rate", "10mbit", "-o", "r"):
+        command = router.command(sys.executable, "-c", LOOK, "left", "100")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as looking:
+            assert looking.stdout is not None
+            looking.stdout.readline()
+            _transfer(client, server, SERVER[0], 1_000_000)
+            assert looking.wait(timeout=90) == 0
+
+
 def _totals(record: Record) -> dict[str, float]:
     """Return what the relay counted of itself."""
     rows = record.table("totals").iter_rows(named=True)

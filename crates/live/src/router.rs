@@ -95,7 +95,8 @@ pub fn router(router: &Router, watch: &dyn Watch, window: &Window) -> Result<End
     let mut links = Vec::new();
     for (end, _) in &ends {
         let step = format!("a packet socket on {}", end.name);
-        let link = sys::packet_socket(end.index).map_err(|why| refused(Failure::of(step, why)))?;
+        let link =
+            sys::shared_packet_socket(end.index).map_err(|why| refused(Failure::of(step, why)))?;
         links.push(link);
     }
     let Ok(links) = <[OwnedFd; 2]>::try_from(links) else { unreachable!("one for each end") };

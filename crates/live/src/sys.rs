@@ -223,9 +223,16 @@ fn set(fd: BorrowedFd<'_>, level: i32, option: i32, value: i32) -> io::Result<()
     check(result).map(drop)
 }
 
-/// A packet socket that receives every frame that comes in through this interface, with the header of offloads in front and
-/// the time of arrival.
+/// A packet socket of an interface that is ours alone: what it sends passes the interface's discipline and its captures by.
 pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
+    let socket = shared_packet_socket(interface)?;
+    set(std::os::fd::AsFd::as_fd(&socket), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
+    Ok(socket)
+}
+
+/// A packet socket that receives every frame that comes in through this interface, with the header of offloads in front and
+/// the time of arrival. Captures of the interface by others have what it sends, too.
+pub(crate) fn shared_packet_socket(interface: u32) -> io::Result<OwnedFd> {
     // Protocol 0: nothing arrives before the socket is bound.
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
     // SAFETY: socket(2) takes no pointer.
@@ -233,7 +240,7 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     // SAFETY: the descriptor is new, and nobody else has it.
     let fd = unsafe { OwnedFd::from_raw_fd(fd as i32) };
     let own = std::os::fd::AsFd::as_fd(&fd);
-    for option in [libc::PACKET_VNET_HDR, libc::PACKET_IGNORE_OUTGOING, libc::PACKET_QDISC_BYPASS] {
+    for option in [libc::PACKET_VNET_HDR, libc::PACKET_IGNORE_OUTGOING] {
         set(own, libc::SOL_PACKET, option, 1)?;
     }
     set(own, libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1)?;
