@@ -1,12 +1,12 @@
 """Claims with Linux's own TCP, next to our model of the same kernel.
 
-    tools/real_tcp.py DIR      # DIR: runs with --engine linux --real-tcp cubic; writes docs/tables/claims-real.csv and
+    tools/real_tcp.py DIR...   # runs with --engine linux --real-tcp cubic; writes docs/tables/claims-real.csv and
                                # docs/parity/real-tcp.csv
 
-A run of DIR differs from the suite's in two ways: Linux's TCP carries out the conventional flows, and it is another
+A run of these folders differs from the suite's in two ways: Linux's TCP carries out the conventional flows, and it is another
 version than the published one. The twin of each run separates the two: the simulator runs the same scenario with its
-model of Linux 7.3 in those flows. Real TCP and its twin differ by our model's error, the twin
-and the suite's own runs by what has changed in Linux. Twins are kept in DIR-twins.
+model of Linux 7.3 in those flows. Real TCP and its twin differ by our model's error, the
+twin and the suite's own runs by what has changed in Linux. The twins of DIR are in DIR-twins.
 """
 
 import csv
@@ -76,20 +76,27 @@ def cells(verdicts: Sequence[ClaimVerdict]) -> dict[tuple[str, str, str], str]:
     return found
 
 
-def main(folder: Path) -> None:
-    """Judge the runs of a folder and their twins; write both tables."""
-    runs = results(folder)
+def main(folders: Sequence[Path]) -> None:
+    """Judge the runs of these folders and their twins; write both tables."""
+    runs: list[Run] = []
+    own_twins: list[Run] = []
+    published: list[Run] = []
+    for folder in folders:
+        found = results(folder)
+        runs += found
+        own_twins += twins(found, folder.with_name(f"{folder.name}-twins"))
+        published += published_runs(folder, found)
     seeds = seeds_there(runs, engine="linux")
     real = evaluate(registry(), runs, engine="linux", seeds=seeds)
-    models = evaluate(registry(), twins(runs, folder.with_name(f"{folder.name}-twins")), seeds=seeds, same=_same_flows)
     kept = [row for own in real for row in page.part_rows(own) if not row[-1].startswith(Verdict.NOT_RUN)]
     _write(ROOT / "docs" / "tables" / "claims-real.csv", PARTS, kept)
-    measured, modelled, bounds = cells(real), cells(models), {row[1]: row[2] for row in kept}
-    published = cells(evaluate(registry(), published_runs(folder, runs), seeds=seeds))
+    modelled = cells(evaluate(registry(), own_twins, seeds=seeds, same=_same_flows))
+    theirs = cells(evaluate(registry(), published, seeds=seeds))
+    bounds = {(row[0], row[1]): row[2] for row in kept}
     rows = [
-        [*place, bounds[place[1]], published.get(place, ""), modelled.get(place, ""), value]
-        for place, value in measured.items()
-        if place[1] in bounds
+        [*place, bounds[place[:2]], theirs.get(place, ""), modelled.get(place, ""), value]
+        for place, value in cells(real).items()
+        if place[:2] in bounds
     ]
     _write(ROOT / "docs" / "parity" / "real-tcp.csv", CELLS, rows)
 
@@ -112,6 +119,6 @@ def _write(file: Path, head: Sequence[str], body: Iterable[Sequence[str]]) -> No
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:  # noqa: PLR2004 - a folder
-        sys.exit(f"usage: {sys.argv[0]} DIR")
-    main(Path(sys.argv[1]))
+    if len(sys.argv) == 1:
+        sys.exit(f"usage: {sys.argv[0]} DIR...")
+    main([Path(name) for name in sys.argv[1:]])

@@ -223,7 +223,7 @@ fn set(fd: BorrowedFd<'_>, level: i32, option: i32, value: i32) -> io::Result<()
     check(result).map(drop)
 }
 
-/// A packet socket of an interface that is ours alone: what it sends passes the interface's discipline and its captures by.
+/// A packet socket of an interface that is ours alone: its frames bypass the discipline and the captures of the interface.
 pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
     let socket = shared_packet_socket(interface)?;
     set(std::os::fd::AsFd::as_fd(&socket), libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1)?;
@@ -231,7 +231,7 @@ pub(crate) fn packet_socket(interface: u32) -> io::Result<OwnedFd> {
 }
 
 /// A packet socket that receives every frame that comes in through this interface, with the header of offloads in front and
-/// the time of arrival. Captures of the interface by others have what it sends, too.
+/// the time of arrival. Others' captures of the interface have the frames that it sends.
 pub(crate) fn shared_packet_socket(interface: u32) -> io::Result<OwnedFd> {
     // Protocol 0: nothing arrives before the socket is bound.
     let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
