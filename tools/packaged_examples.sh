@@ -4,7 +4,7 @@
 #     tools/packaged_examples.sh            packages, examples
 #     VERIFY=1 tools/packaged_examples.sh   and builds each package by itself, as `cargo publish` would
 #
-# The examples are copied into an empty folder. What they depend on is unpacked from the .crate files beside them, and
+# The examples are copied into an empty folder. Their dependencies are unpacked from the .crate files next to them, and
 # stands in for the registry ([patch.crates-io]). Whatever needs a path into the repository, or a file that is not in a
 # package, fails. The C and C++ examples are compiled with the header of the package, too.
 set -eu

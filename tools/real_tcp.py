@@ -3,10 +3,10 @@
     tools/real_tcp.py DIR...   # runs with --engine linux --real-tcp cubic; writes docs/tables/claims-real.csv and
                                # docs/parity/real-tcp.csv
 
-A run of these folders differs from the suite's in two ways: Linux's TCP carries out the conventional flows, and it is another
-version than the published one. The twin of each run separates the two: the simulator runs the same scenario with its
-model of Linux 7.3 in those flows. Real TCP and its twin differ by our model's error, the
-twin and the suite's own runs by what has changed in Linux. The twins of DIR are in DIR-twins.
+A run of these folders differs from the suite's in two ways: Linux's TCP carries out the conventional flows, and its
+version is not the published one. The twin of each run separates the two: the simulator runs the same scenario with its
+model of Linux 7.3 in those flows. Real TCP and its twin differ by our model's error; the twin and the suite's own runs
+differ by what has changed in Linux. The twins of DIR are in DIR-twins.
 """
 
 import csv

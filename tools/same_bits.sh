@@ -1,5 +1,5 @@
 #!/bin/sh
-# The same bits between builds: the golden runs, whose digests are in tests/golden, by builds for other processors and
+# The same bits between builds: the golden runs (digests in tests/golden) by builds for other processors and
 # another C library. A build whose results differ in a bit fails.
 #
 #     tools/same_bits.sh            # all of them

@@ -66,7 +66,7 @@ def of_evaluation(name: str) -> str:
     if len(known) < len(stored):
         command = f"python tools/evaluation_reference.py {name}"
         return f"*This build has no valid reference results for `{name}`: a suite changed. `{command}` measures them.*"
-    incumbents = [known[own] for own in document.beside]
+    incumbents = [known[own] for own in document.incumbents]
     judged = {own: judge(document, values, incumbents, {}) for own, values in known.items()}
     rows = [[row.id, *(page.MARKS[own[at].verdict] for own in judged.values())] for at, row in enumerate(document.rows)]
     return markdown(["row", *(f"`{own}`" for own in judged)], rows)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the plugin beside its source and runs it; in the folder examples/plugin-c.
+# Builds the plugin in its own folder, examples/plugin-c, and runs it.
 set -e
 cc -shared -fPIC -O2 -I ../../crates/plugin/include -o libramp.so ramp.c
 sojourn qdiscs ramp --plugin ./libramp.so

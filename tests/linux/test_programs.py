@@ -130,7 +130,7 @@ program = { client = ["true"], ready = "0s", within = "1s" }
 """
 
 
-def test_the_runs_beside_one_that_fails_stand(tmp_path: Path) -> None:
+def test_a_failed_run_leaves_the_others(tmp_path: Path) -> None:
     file, results = tmp_path / "axis.toml", tmp_path / "results"
     file.write_text(AXIS)
     words = [sys.executable, "-m", "sojourn", "run", str(file), "--engine", "linux", "-o", str(results)]

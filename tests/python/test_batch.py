@@ -262,7 +262,7 @@ class TestRefusals:
         assert message in error.message
         assert error.line == 5
 
-    def test_a_mistake_in_what_tc_is_told_is_found_before_anything_runs(self, tmp_path: Path) -> None:
+    def test_a_mistake_in_tc_words_is_found_before_anything_runs(self, tmp_path: Path) -> None:
         error = failing(
             one(r"mid \"qdisc bidir htb 5Mbit fq_codel targt 5ms\; qdisc bidir ingress root netem delay 5ms\""),
             tmp_path,

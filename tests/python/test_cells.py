@@ -75,7 +75,7 @@ def test_runs_of_linux_are_seeds_though_each_has_a_plan_of_its_own(make_run: Mak
     assert len(paired(group(runs), group(again))) == 1
 
 
-def test_many_differences_are_told_apart_by_a_number(make_run: Make) -> None:
+def test_a_number_distinguishes_many_differences(make_run: Make) -> None:
     runs = [
         make_run((20.0, 27.0), seed=1),
         make_run((20.0,), ccs=("reno",), delays=("40ms",), rate="10Mbit", qdisc="pie", seconds=60),

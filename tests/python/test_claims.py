@@ -330,7 +330,7 @@ def test_a_formula_may_use_labels_that_are_quantities(tmp_path: Path, file: Path
     assert own.verdict is Verdict.REPRODUCED
 
 
-def test_what_has_no_value_is_told_unless_the_claim_says_what_it_counts(
+def test_what_has_no_value_is_reported_unless_the_claim_says_what_it_counts(
     tmp_path: Path, file: Path, runs: Sequence[Run]
 ) -> None:
     never = 'value = "first_above(goodput, one, 1000mbit)"\nbound = "> 1s"\n'
@@ -389,9 +389,7 @@ def test_the_page_says_why_where_ours_does_not_reproduce(tmp_path: Path, file: P
     assert page.regressions([own], {}) == []
 
 
-def test_a_witness_is_told_of_what_is_not_reproduced_and_of_nothing_else(
-    tmp_path: Path, file: Path, runs: Sequence[Run]
-) -> None:
+def test_only_a_claim_that_is_not_reproduced_names_its_witness(tmp_path: Path, file: Path, runs: Sequence[Run]) -> None:
     missed = written(tmp_path, file, 'value = "goodput(one)"\nbound = "> 6mbit"', witness="real Linux")
     verdicts = evaluate([missed], runs, seeds=FEWEST, threads=1)
     said = list(page.summary(verdicts))
@@ -537,7 +535,7 @@ def test_what_is_not_reproduced_has_a_witness_or_names_what_is_missing() -> None
             assert bool(claim.witness) != bool(claim.missing), claim.id
 
 
-def test_the_missing_mechanism_is_told_of_what_is_not_reproduced(
+def test_a_claim_that_is_not_reproduced_names_the_missing_mechanism(
     tmp_path: Path, file: Path, runs: Sequence[Run]
 ) -> None:
     missing = Missing("the air", "half of it", "a capture")

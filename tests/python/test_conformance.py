@@ -225,7 +225,7 @@ def test_ours_keeps_what_its_text_promises(name: str) -> None:
         assert own.by_run.get(Verdict.SKIPPED, 0) <= 1, own.case.name
 
 
-def test_a_known_deviation_is_told_and_does_not_fail() -> None:
+def test_a_known_deviation_is_reported_and_does_not_fail() -> None:
     own = only("bbr/4", "bbr3-google")
     assert own.verdict is Verdict.FAILED
     assert not own.is_unexpected
@@ -289,7 +289,7 @@ def bad(what: str, control: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, C
     return {own.case.name.partition("/")[2]: own for own in found.verdicts}
 
 
-def test_who_never_backs_off_is_told_so_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_control_that_never_backs_off_is_reported_once(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ecn", "rack"):
         found = bad(name, "NeverBacksOff", monkeypatch)
         failed = [own.reason for own in found.values() if own.verdict is Verdict.FAILED]
@@ -298,7 +298,7 @@ def test_who_never_backs_off_is_told_so_once(monkeypatch: pytest.MonkeyPatch) ->
     assert found["01-loss-by-time"].verdict is Verdict.SKIPPED
 
 
-def test_who_ignores_marks_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_control_that_ignores_marks_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     found = bad("ecn", "IgnoresCe", monkeypatch)
     assert "marks" in found["reaction"].reason
     assert "losses" not in found["reaction"].reason

@@ -492,7 +492,7 @@ def test_a_module_that_does_not_end_is_an_error(tmp_path: Path, monkeypatch: pyt
         runs(tmp_path, cc="python:own.py:Mine")
 
 
-def test_what_a_file_imports_beside_it_identifies_the_run(folder: Path) -> None:
+def test_imports_from_a_files_folder_identify_the_run(folder: Path) -> None:
     """And is read again, also where somebody else has a module of that name."""
     text = (folder / "own.py").read_text()
     plain = runs(folder, cc="python:own.py:Reno")[0].key.digest

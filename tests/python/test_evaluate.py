@@ -146,7 +146,7 @@ def test_one_seed_is_enough_where_the_worst_decides() -> None:
 def test_every_suite_of_a_document_is_there_and_every_figure_means_some_cell(name: str) -> None:
     asked = read(name)
     assert asked.name == name
-    assert set(asked.beside) <= set(asked.references)
+    assert set(asked.incumbents) <= set(asked.references)
     asked_by_any = {suite for other in documents() for suite in read(other).suites}
     for folder in {suite.partition("/")[0] for suite in asked.suites}:
         assert {f"{folder}/{own}" for own in library.suites()[folder]} <= asked_by_any
@@ -173,13 +173,13 @@ def test_the_references_are_those_of_the_build(name: str) -> None:
 def test_no_rule_is_beyond_what_its_place_can_reach(name: str) -> None:
     """A queue that is always full cannot wait longer than that: a limit above it would fail nobody."""
     asked = read(name)
-    stored = {own: reference.values(asked, own, any_sources=True) for own in (*asked.beside, *asked.references)}
+    stored = {own: reference.values(asked, own, any_sources=True) for own in (*asked.incumbents, *asked.references)}
     known = {own: values for own, values in stored.items() if values is not None}
     # Where a discipline is evaluated, its own limit is the most that a place can hold.
     subject = Subject({"cc": "reno", "qdisc": "codel", "media": "scream"}[asked.of], asked.of)
     any_of_them = next(iter(known.values()))
     found = []
-    for row in judge(asked, any_of_them, [known[own] for own in asked.beside], {}):
+    for row in judge(asked, any_of_them, [known[own] for own in asked.incumbents], {}):
         [named] = library.resolve_suite(row.row.suite)
         keys = load(named.file, seeds=1, settings=subject.settings(named.file.read_text(encoding="utf-8"))).run_keys
         scenarios = {tuple((axis, label) for axis, label in key.scenario["cell"]): key.scenario for key in keys}
@@ -309,9 +309,9 @@ def test_the_builds_figures_are_of_these_suites_and_of_this_simulator(name: str,
 
 
 def _verdicts(asked: Document, name: str) -> dict[str, Verdict]:
-    stored = {own: reference.values(asked, own, any_sources=True) for own in {name, *asked.beside}}
+    stored = {own: reference.values(asked, own, any_sources=True) for own in {name, *asked.incumbents}}
     known = {own: values for own, values in stored.items() if values is not None}
-    incumbents = [known[own] for own in asked.beside]
+    incumbents = [known[own] for own in asked.incumbents]
     return {row.row.id: row.verdict for row in judge(asked, known[name], incumbents, {})}
 
 
@@ -363,7 +363,7 @@ def test_what_the_documents_say_of_known_controls_comes_out() -> None:
     """Reno and CUBIC are the measure of most rows; RFC 9743 §5.1.3 names BBRv1 as one that loses much in shallow
     buffers; RFC 9331 §4.3.1 says what a scalable control does to others in a queue with classic ECN."""
     measure_of = {"silence", "heavy-loss", "loss", "harm", "starvation", "numbers", "rate-changes"}
-    for word in RFC.beside:
+    for word in RFC.incumbents:
         failed = {name for name, verdict in _verdicts(RFC, word).items() if verdict is Verdict.FAIL}
         assert not failed & measure_of, word
     assert _verdicts(RFC, "bbr")["loss"] is Verdict.FAIL
@@ -397,7 +397,7 @@ def _of_bad(asked: Document, name: str) -> dict[str, Verdict]:
         settings = subject.settings(named.file.read_text(encoding="utf-8"))
         keys = load(named.file, settings=settings, seeds=1).only(**_PARTS[suite]).run_keys
         measure(own, part, suite, runner.Campaign(keys=keys, threads=2).run())
-    beside = [reference.values(asked, other, any_sources=True) for other in asked.beside]
+    beside = [reference.values(asked, other, any_sources=True) for other in asked.incumbents]
     return {row.row.id: row.verdict for row in judge(part, own, [known for known in beside if known is not None], {})}
 
 

@@ -202,7 +202,7 @@ def test_runs_over_time(asking: Asking, made: Path) -> None:
     assert "cwnd" in wrong["help"]
 
 
-def test_a_run_is_told_with_its_command(asking: Asking) -> None:
+def test_a_run_has_its_command(asking: Asking) -> None:
     revision = asking.runs()["revision"]
     status, content = asking.post("run", {"revision": revision, "run": 0})
     assert status == 200
@@ -264,7 +264,7 @@ def test_damage_is_named_and_the_other_runs_are_shown(of_own: Asking, folder: Pa
     assert str(file) in said
 
 
-def test_cells_of_one_name_that_differ_are_told_apart(tmp_path: Path) -> None:
+def test_different_cells_of_one_name_are_distinguished(tmp_path: Path) -> None:
     (tmp_path / "few.toml").write_text(FEW)
     for setting in ([], ["hop.bottleneck.rate=5mbit"]):
         sojourn.load(tmp_path / "few.toml", settings=setting, seeds=1).run(tmp_path / "r")
@@ -445,7 +445,7 @@ def test_a_report_is_shown_without_our_origin(of_own: Asking, folder: Path) -> N
     assert "script-src 'sha256-" in policy
 
 
-def test_what_a_report_has_beside_it_is_shown(of_own: Asking, folder: Path) -> None:
+def test_files_next_to_a_report_are_shown(of_own: Asking, folder: Path) -> None:
     (folder / "report.html").write_text('<a href="report/a=1%2C2.svg">')
     for name in ("report", "other"):
         (folder / name).mkdir()

@@ -68,7 +68,7 @@ def test_a_folder_that_is_no_kernel_tree_is_refused(tmp_path: Path, monkeypatch:
         source.tree(tree)
 
 
-def test_a_machine_without_tools_is_told_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_tools_are_reported_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sojourn.linux.build.missing", lambda _: [Need("flex", "build", "flex", lambda: False)])
     with pytest.raises(UsageError, match="this is missing: flex") as caught:
         build()
@@ -190,7 +190,7 @@ def built_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @tools
-def test_what_is_built_is_told_by_its_hash_and_called_by_its_name(built_here: Path) -> None:
+def test_a_build_is_identified_by_its_hash_and_called_by_its_name(built_here: Path) -> None:
     tree = write_tree(built_here / "tree")
     told: list[tuple[str, float]] = []
     first = build(tree=tree, name="mine", say=lambda what, share: told.append((what, share)))

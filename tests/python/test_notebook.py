@@ -146,7 +146,7 @@ def test_what_no_file_can_say_is_named(said: dict[str, Any], message: str) -> No
     assert raised.value.message == message
 
 
-def test_what_was_set_beside_a_file_stands_above_it(tmp_path: Path, experiment: sojourn.Experiment) -> None:
+def test_settings_next_to_a_file_stand_above_it(tmp_path: Path, experiment: sojourn.Experiment) -> None:
     read = sojourn.parse(experiment.toml(), "x", settings=["hop.bottleneck.rate=5mbit"], seeds=1)
     assert read.toml().splitlines()[:3] == [
         "# set outside this file: hop.bottleneck.rate=5mbit",
@@ -204,7 +204,7 @@ def test_a_frame_has_every_run_with_its_axes(results: sojourn.Results) -> None:
         results.frame("flow")
 
 
-def test_an_axis_that_is_called_as_a_column_is_told_apart() -> None:
+def test_an_axis_with_a_columns_name_is_distinguished() -> None:
     queues = {name: {"hop.bottleneck.qdisc": name} for name in ("codel", "pfifo")}
     made = sojourn.Experiment.dumbbell(duration="1s", axis={"queue": queues}).run()
     frame = made.frame("queues")

@@ -58,7 +58,7 @@ def test_texts_do_not_steer_the_terminal() -> None:
     assert "a[2Jbcd" in file.getvalue()
 
 
-def test_what_was_written_is_told_as_json(tmp_path: Path) -> None:
+def test_written_files_are_reported_as_json(tmp_path: Path) -> None:
     (tmp_path / "one.toml").write_text(
         '[experiment]\nname = "one"\nduration = "3s"\n[[hop]]\nname = "line"\nrate = "5mbit"\nrtt = "20ms"\n'
         'qdisc = "pie"\n[[flow]]\nname = "a"\ncc = "cubic"\n'

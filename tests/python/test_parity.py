@@ -118,7 +118,7 @@ def test_what_is_off_by_the_margin_is_equivalent_in_one_of_twenty_at_the_most(sh
     assert sum(c.verdict is Verdict.EQUIVALENT for c in found) <= 20 + 3 * math.sqrt(19)
 
 
-def test_engines_that_do_the_same_are_told_to_differ_as_seldom_as_chance_allows() -> None:
+def test_equal_engines_are_found_to_differ_as_seldom_as_chance_allows() -> None:
     source = random.Random(9)  # noqa: S311
     found = [comparison("share", draws(0.5, 0.1, 6, source), draws(0.5, 0.1, 6, source)) for _ in range(400)]
     assert abs(sum(c.estimate.significant for c in found) - 20) <= 3 * math.sqrt(19)
@@ -354,7 +354,7 @@ def test_runs_of_another_version_stay_and_those_of_linux_are_found_again(
     assert _place(tmp_path, "linux") == tmp_path / "linux"
 
 
-def test_a_sample_is_told_by_its_seed_and_a_larger_one_holds_it() -> None:
+def test_a_seed_determines_a_sample_and_a_larger_one_contains_it() -> None:
     keys = run_keys(["parity/two"], engine="sim", seeds=2, settings=[], yes=False)
     few, more = (parity.sample(keys, count, 7) for count in (5, 20))
     cells = [{key.label.rpartition("#")[0] for key in one} for one in (few, more)]

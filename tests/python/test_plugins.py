@@ -57,7 +57,7 @@ def call(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_an_experiment_names_it_beside_itself_and_its_runs_can_be_made_again(library: Path, tmp_path: Path) -> None:
+def test_an_experiment_names_it_in_its_folder_and_its_runs_can_be_made_again(library: Path, tmp_path: Path) -> None:
     done = call("run", library.parent / "ramp.toml", "-o", tmp_path / "results")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count(f"plugin {library}: native code, which runs with your rights") == 1

@@ -168,7 +168,7 @@ def test_all_forms_say_the_same(tmp_path: Path) -> None:
         assert flows.equals(first, null_equal=True) or flows.fill_nan(-1).equals(first.fill_nan(-1)), name
 
 
-def test_microseconds_are_told_from_milliseconds(tmp_path: Path) -> None:
+def test_microseconds_are_distinguished_from_milliseconds(tmp_path: Path) -> None:
     """picoquic's and mvfst's files: a document of draft 00, by hand."""
     run = imported(tmp_path, (CORPUS / "02-arrays").read_bytes(), "p.qlog")
     row = at(run, 0.020)

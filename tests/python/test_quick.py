@@ -315,7 +315,7 @@ ASKED = Asked(["cubic", "cubic", "bbr"], "50mbit", "20ms", ["pfifo"], "6s", "lin
 
 
 def test_what_is_asked_is_an_experiment_file() -> None:
-    asked = replace(ASKED, up="5mbit", beside=["voice", "web", "video"])
+    asked = replace(ASKED, up="5mbit", loads=["voice", "web", "video"])
     read = tomllib.loads(asked.toml())
     assert read["experiment"] == {"name": "try", "stack": "linux-7.3", "duration": "6s", "seeds": [3, 4]}
     assert read["hop"][0]["up"] == {"rate": "5mbit"}
@@ -345,7 +345,7 @@ def test_programs_are_a_flow_of_the_experiment_file(tmp_path: Path) -> None:
 
 
 def test_the_command_asks_for_the_same() -> None:
-    asked = replace(ASKED, qdiscs=["pfifo limit 20", "fq_codel"], beside=["web"])
+    asked = replace(ASKED, qdiscs=["pfifo limit 20", "fq_codel"], loads=["web"])
     words = shlex.split(asked.command)
     assert words[:5] == ["sojourn", "try", "cubic", "cubic", "bbr"]
     assert json.loads(sojourn(*words[1:], "--json").stdout)["command"] == asked.command
@@ -376,7 +376,7 @@ def test_a_mistake_is_pointed_at_in_the_command(change: dict[str, object], line:
 
 
 def test_facts_are_those_of_the_run() -> None:
-    asked = replace(ASKED, flows=["cubic", "reno"], beside=["voice"], seeds=range(1, 3))
+    asked = replace(ASKED, flows=["cubic", "reno"], loads=["voice"], seeds=range(1, 3))
     [cell] = cells.group(parse(asked.toml(), FILE).run().__iter__())
     facts = facts_of(cell)
     assert [flow.name for flow in facts.flows] == ["cubic", "reno"]
@@ -403,7 +403,7 @@ def test_the_window_is_that_of_every_run(tmp_path: Path) -> None:
     assert package.load(tmp_path / "run.toml").run()[0].window() == facts.window
 
 
-def test_an_upload_has_a_base_rtt_and_a_download_beside_it_its_own_share() -> None:
+def test_an_upload_has_a_base_rtt_and_the_download_its_own_share() -> None:
     asked = replace(ASKED, flows=[], uploads=2, up="5mbit", seeds=[1], ecn="off")
     facts = facts_of(cells.group(parse(asked.toml(), FILE).run().__iter__())[0])
     assert (facts.base_rtt, facts.ecn) == (0.02, [])

@@ -117,7 +117,7 @@ def test_flows_that_queue_and_congestion_control_share_among_are_not_remarked_on
     assert run.remarks == []
 
 
-def test_the_same_of_several_runs_is_told_once(tmp_path: Path) -> None:
+def test_the_same_remark_on_several_runs_is_shown_once(tmp_path: Path) -> None:
     file = tmp_path / "one.toml"
     file.write_text(SHORT)
     runs = package.load(file, settings=["flow.cubic.app_rate=1mbit"], seeds=3).run()
@@ -126,7 +126,9 @@ def test_the_same_of_several_runs_is_told_once(tmp_path: Path) -> None:
     assert str(one).startswith("long#1 and 2 more: cubic-1 and cubic-2 are limited by")
 
 
-def test_of_windows_that_are_too_short_the_shortest_is_told(make_run: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_windows_that_are_too_short_the_shortest_is_reported(
+    make_run: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
     enough = iter([140.0, 1800.0, 300.0])
 
     def found(run: Run) -> list[Remark]:
@@ -170,7 +172,7 @@ def test_it_is_said_stored_and_reported(long: Path) -> None:
         assert "Measured from 39 s to 59 s." in text
 
 
-def test_a_table_of_flows_has_what_limits_them_beside(long: Path) -> None:
+def test_a_table_of_flows_has_their_limits(long: Path) -> None:
     results = package.open(long / "results")
     frame = results.frame("flows")
     limits = results.frame("limits")

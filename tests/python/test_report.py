@@ -105,7 +105,7 @@ def test_the_page_says_what_was_run_and_what_came_out(pages: tuple[Path, Path]) 
         assert said in text, said
 
 
-def test_the_markdown_page_has_the_same_numbers_and_its_pictures_beside(pages: tuple[Path, Path]) -> None:
+def test_the_markdown_page_has_the_same_numbers_and_its_pictures_next_to_it(pages: tuple[Path, Path]) -> None:
     markdown = pages[1].read_text()
     rows = [line for line in markdown.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in rows}) == 1

@@ -57,7 +57,7 @@ def test_a_figure_carries_what_it_shows() -> None:
     band = Band(t, [1.0, math.nan, 3e5, 0.25], [0.5, 1, 1, 0], [2, 1, 4e5, 1], [[2.0, 1, 4e5, 1], [0.5, 1, 1, 0]])
     queue = Band(t, [1.0, 2, 3, 4], [0.0, 1, 2, 3], [2.0, 3, 4, 5])
     strips = [
-        Strip("Rate (Mbit/s)", [Line(band, "#0072b2", told="a <b>")], Axis(0, 4e5, logarithmic=False)),
+        Strip("Rate (Mbit/s)", [Line(band, "#0072b2", page_name="a <b>")], Axis(0, 4e5, logarithmic=False)),
         Strip("Queue (ms)", [Line(queue, "#6f7780")], Axis(0.1, 10, logarithmic=True)),
     ]
     svg, text = Sheet([Part(Traces("it", strips, 4.0, [(2.0, "rate")], (1.0, 4.0)))]).answering()
@@ -137,7 +137,7 @@ def sojourn(*words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder)
 
 
-def test_the_command_beside_a_cell_makes_its_runs(tmp_path: Path) -> None:
+def test_the_command_of_a_cell_makes_its_runs(tmp_path: Path) -> None:
     sojourn("run", "l4s-tests/s6", *FEW, "--seeds", "2", "-o", "first", "-q", folder=tmp_path)
     folder = Folder.open(tmp_path / "first")
     report = build(folder)

@@ -67,7 +67,7 @@ def test_nothing_is_read_outside_of_the_folder(folder: Folder, name: str, how: s
     assert caught.value.line == 3
 
 
-def test_what_lies_beside_is_included_and_its_mistakes_have_its_name(folder: Folder) -> None:
+def test_neighbouring_files_are_included_and_their_mistakes_have_their_names(folder: Folder) -> None:
     (folder.path / "mine").mkdir()
     (folder.path / "mine" / "more.md").write_text("more\n{{ 1 / 0 }}\n")
     assert "more" in page(folder, "{{ include('more.md') }}")

@@ -161,7 +161,7 @@ def load_text(text: str, settings: list[str]) -> float:
     return parse(text, "small.toml", settings=settings).run(quiet=True)[0].metric("share(goodput, a, b)")
 
 
-def test_settings_written_into_a_file_mean_what_they_mean_beside_it() -> None:
+def test_settings_in_a_file_mean_the_same_as_on_the_command_line() -> None:
     searched = _core.load_search(SMALL, "small.toml")
     assert searched is not None
     for at in (0.0, 0.3, 0.77, 1.0):

@@ -41,7 +41,7 @@ def experiment(folder: Folder) -> str:
     return str(folder.records()[0].key.scenario["experiment"])
 
 
-def test_a_picture_stands_beside_the_markdown_with_its_data_and_inside_the_html(folder: Folder) -> None:
+def test_a_picture_is_next_to_the_markdown_with_its_data_and_inside_the_html(folder: Folder) -> None:
     name = experiment(folder)
     text, html = page(folder, f'# Mine\n\n{{{{ plot_inline("A FIFO", "{name}", "queue=fifo") }}}}\n')
     (picture,) = folder.path.glob("mine/*.svg")

@@ -208,7 +208,7 @@ def test_the_rerun_is_measured_over_the_window_of_both_flows(ect1: Path) -> None
     assert bursty.figures[0].ask.endswith("over last 48s before 2s")
 
 
-def test_phases_are_rows_of_runs_whose_bottleneck_changes(ect1: Path) -> None:
+def test_phases_are_rows_of_runs_with_a_changing_bottleneck(ect1: Path) -> None:
     file = ect1.with_name("ect1_phases.csv")
     header = "run,phase,delivery_mean_mbps,rtt_mean_ms\n"
     file.write_text(header + "shift,1-before(after 5s),47,20.6\nstep,3b-after settled,46,20.5\n")
@@ -297,7 +297,7 @@ def test_runs_of_the_iccrg(tmp_path: Path) -> None:
     assert both.figures[2].ask == "mean(sojourn, {flow}) over last 20s before 0s"
 
 
-def test_the_disproof_is_told_by_what_is_rewritten(tmp_path: Path) -> None:
+def test_rewrites_identify_the_disproof(tmp_path: Path) -> None:
     file = tmp_path / "disproof_summary.csv"
     file.write_text(
         "exp,desc,series,metric,mean,mean_alone_2_10\n"
@@ -352,12 +352,12 @@ def test_the_published_noise_is_pooled_over_its_lines(tmp_path: Path) -> None:
         "rate,qdisc,rtt,prague_share_(c-vs-p),prague_share_(p-vs-c),diff,pp_share1-.5,cc_share1-.5\n"
         "50,fq,10,0.5,0.4,0.1,0.01,-0.03\n50,fq,20,0.5,0.4,-0.1,0.01,0.04\n"
     )
-    noise = Noise.beside(tmp_path / "s1_50mbit.csv")
+    noise = Noise.of_table(tmp_path / "s1_50mbit.csv")
     assert noise.deviations[50.0, "fq", "diff"] == pytest.approx(0.1 / math.sqrt(2))
     assert noise.deviations[50.0, "fq", "cc_share1-.5"] == pytest.approx(math.sqrt((0.0009 + 0.0016) / 2))
     [mixed] = published(tmp_path, "s1,50,fq,fq_codel,prague,20,1,cubic,20,1,180,60")
     assert noise.share(mixed) == pytest.approx(0.1 / math.sqrt(2))
-    assert Noise.beside(tmp_path / "other.csv").share(mixed) is None
+    assert Noise.of_table(tmp_path / "other.csv").share(mixed) is None
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_an_axis_of_a_heatmap_is_called_by_its_option(folder: Path, tmp_path: Pa
     assert 'there is no axis for y "goodput"' in wrong
 
 
-def test_damage_is_told_without_names_of_the_program(folder: Path, tmp_path: Path) -> None:
+def test_damage_is_reported_without_names_of_the_program(folder: Path, tmp_path: Path) -> None:
     def damaged(file: str, content: bytes) -> str:
         copy = tmp_path / file.partition("/")[0]
         package.parse(TEXT, "own.toml").run(copy, quiet=True)
@@ -85,7 +85,7 @@ def test_damage_is_told_without_names_of_the_program(folder: Path, tmp_path: Pat
         ("", "an empty text: the expression ends where a metric or a number should stand"),
     ],
 )
-def test_what_is_no_metric_is_told(folder: Path, metric: str, told: str) -> None:
+def test_an_unknown_metric_is_reported(folder: Path, metric: str, told: str) -> None:
     wrong = said("table", folder, metric)
     assert told in wrong
     assert "help: " in wrong

@@ -52,7 +52,9 @@ TEMPLATE = """# Of bars
 
 def evil() -> str:
     """Return a page with a figure that has a line with a hostile name."""
-    line = Line(Band([0.5, 1.5, 2.5], [1.0, 2.0, 3.0]), "#0072B2", told="<b>x</b></script><script>alert(2)</script>")
+    line = Line(
+        Band([0.5, 1.5, 2.5], [1.0, 2.0, 3.0]), "#0072B2", page_name="<b>x</b></script><script>alert(2)</script>"
+    )
     traces = Traces("it", [Strip("<i>Rate</i> (Mbit/s)", [line], Axis(0, 4, logarithmic=False))], 3.0)
     svg, numbers = Sheet([Part(traces)]).answering()
     return (

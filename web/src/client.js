@@ -8,7 +8,7 @@ export async function compiled(packed) {
   return WebAssembly.compile(await new Response(stream).arrayBuffer());
 }
 
-/** A worker that says nothing for this long while it is asked for something is ended and begun anew, ms. */
+/** A worker that says nothing for this long while it is asked for something is ended and started again, ms. */
 const PATIENCE = 20_000;
 
 export class Client {

@@ -19,7 +19,7 @@ const ECN = ["default", "off", "rfc3168", "accecn", "sce"];
 // A table `tcp` is an implementation, which is none of these kinds.
 const kindOf = (flow) => ("tcp" in flow ? "tcp_stack" : Object.keys(KINDS).find((kind) => kind in flow)) ?? (["quic", "program", "app", "ping", "irtt", "on_off"].find((k) => k in flow) ?? "tcp");
 
-/** What must be built anew when it changes; all else is put into the fields that are there. */
+/** A change of one of these rebuilds the form; every other change goes into the existing fields. */
 const shape = (doc) =>
   JSON.stringify([doc.hop?.length, doc.hop?.[0]?.name, (doc.flow ?? []).map((f) => kindOf(f)), (doc.event ?? []).map((e) => Object.keys(e))]);
 

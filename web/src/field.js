@@ -1,4 +1,4 @@
-// One field: a label, an input (a slider beside it for rates and times), and why it cannot be used where it cannot.
+// One field: a label, an input (and a slider for rates and times), and the reason where it cannot be used.
 
 import { el, select } from "../lib/dom.js";
 import * as quantity from "../lib/quantity.js";

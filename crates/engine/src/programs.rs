@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_programs_own_files_are_beside_it() {
+    fn a_programs_own_files_are_in_its_folder() {
         let home = |path: &str| home_of(Path::new(path)).map(|p| p.display().to_string());
         assert_eq!(home("/home/a/venv/bin/python").as_deref(), Some("/home/a/venv"));
         assert_eq!(home("/home/a/target/release/it").as_deref(), Some("/home/a/target/release"));

@@ -98,9 +98,8 @@ impl Names for Scope<'_> {
         };
         let Some(text) = found else {
             let known = self.vars.iter().map(|(n, _)| n.as_str());
-            let beside =
-                self.tables.iter().skip(1).flat_map(|t| &t.entries).map(|e| e.key.as_str());
-            let near = sojourn_model::nearest(name, known.chain(beside));
+            let keys = self.tables.iter().skip(1).flat_map(|t| &t.entries).map(|e| e.key.as_str());
+            let near = sojourn_model::nearest(name, known.chain(keys));
             let help = near.map_or_else(
                 || "set it under [let], or name a setting: rate, hop.bottleneck.rate".to_owned(),
                 |near| format!("did you mean \"{near}\"?"),

@@ -510,7 +510,7 @@ fn words_down(s: &Scenario) -> String {
 }
 
 #[test]
-fn expressions_know_what_is_set_beside_them_and_under_let() {
+fn expressions_know_settings_next_to_them_and_under_let() {
     for (qdisc, said) in [
         ("pfifo limit ${round(rate * rtt * 0.2 / 1514b)}", "pfifo limit 17"),
         ("pfifo limit ${round(hop.b.rate * hop.b.rtt / frame)}", "pfifo limit 83"),

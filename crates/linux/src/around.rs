@@ -649,7 +649,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_told_by_their_ports() {
+    fn ports_identify_frames() {
         let own = of_kernel(&decided_scenario(), "linux-7.3", None);
         let of = |from, to| stamp_of(&Frame::new(frame(from, to)), &own.flows);
         let data = of(40_001, 5_001).unwrap();

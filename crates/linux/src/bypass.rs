@@ -39,7 +39,7 @@ pub(crate) fn priorities(scenario: &Scenario, hop: usize) -> usize {
 }
 
 /// The device next to `s` or `c`.
-pub(crate) fn beside(device: &str) -> &'static str {
+pub(crate) fn neighbour(device: &str) -> &'static str {
     if device == "s" { "by-s" } else { "by-c" }
 }
 
@@ -52,11 +52,11 @@ pub(crate) fn on_link(scenario: &Scenario, link: usize) -> bool {
 
 /// tc's words that hand over packets from the device next to another.
 pub(crate) fn hand_over(device: &str) -> [String; 2] {
-    let beside = beside(device);
+    let neighbour = neighbour(device);
     [
-        format!("qdisc add dev {beside} handle ffff: ingress"),
+        format!("qdisc add dev {neighbour} handle ffff: ingress"),
         format!(
-            "filter add dev {beside} parent ffff: protocol all prio 1 matchall \
+            "filter add dev {neighbour} parent ffff: protocol all prio 1 matchall \
              action mirred ingress redirect dev {device}"
         ),
     ]
@@ -77,7 +77,7 @@ pub(crate) fn around(scenario: &Scenario, hop: usize, side: Side) -> Vec<String>
                 "filter add dev {} parent ffff: protocol {protocol} u32 {packets} \
                  action mirred egress redirect dev {}",
                 place.from,
-                beside(place.to)
+                neighbour(place.to)
             ));
         }
     }

@@ -342,15 +342,15 @@ impl Builder<'_> {
     /// Two neighbours' second pair of devices, for what passes by a hop.
     fn second_pair(&mut self, nodes: [&str; 2], macs: [String; 2]) {
         let [left, right] = nodes;
-        let [(own, c), (peer, s)] = ["c", "s"].map(|device| (bypass::beside(device), device));
+        let [(own, c), (peer, s)] = ["c", "s"].map(|device| (bypass::neighbour(device), device));
         let [mac, other] = macs;
         let words = format!(
             "link add {own} address {mac} type veth peer name {peer} address {other} netns {right}"
         );
         self.ip(left, &words);
-        for (ns, beside, device) in [(left, own, c), (right, peer, s)] {
-            self.order(format!("offloads {ns} {beside}"));
-            self.ip(ns, &format!("link set {beside} up"));
+        for (ns, neighbour, device) in [(left, own, c), (right, peer, s)] {
+            self.order(format!("offloads {ns} {neighbour}"));
+            self.ip(ns, &format!("link set {neighbour} up"));
             for words in bypass::hand_over(device) {
                 self.tc(ns, &words);
             }

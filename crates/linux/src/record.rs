@@ -239,7 +239,7 @@ impl<'a> Writer<'a> {
         let scenario = self.scenario;
         let phases: Vec<(u64, &str, &str)> = self.phases();
         let mut phase = 0;
-        let mut told = vec![0_usize; scenario.events.len()];
+        let mut carried_out = vec![0_usize; scenario.events.len()];
         for sample in &samples.all {
             let at = time_of(sample);
             while phase < phases.len() && phases[phase].0 <= at {
@@ -263,8 +263,8 @@ impl<'a> Writer<'a> {
                 Sample::Event { at, event } => {
                     // The agent reports each command; an event's actions come in their order.
                     let spec = &scenario.events[*event];
-                    let number = told[*event];
-                    told[*event] += 1;
+                    let number = carried_out[*event];
+                    carried_out[*event] += 1;
                     if let Some(action) = spec.actions.get(number) {
                         let detail = match action.element() {
                             Some(element) => format!("{element}: {action}"),

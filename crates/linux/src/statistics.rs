@@ -35,7 +35,7 @@ pub(crate) fn read(kind: &str, own: &[u8], drops: u64) -> Own {
         values.insert(field.name, field.form.read(rest).unwrap_or(0.0));
         at += field.form.size();
     }
-    let told = |name: &'static str| values.get(name).map(|value| (name, *value));
+    let named = |name: &'static str| values.get(name).map(|value| (name, *value));
 
     let count = |name| values.get(name).map_or(0, |value| *value as u64);
     let counted = info.xstats.signals.iter().map(|signal| match signal {
@@ -50,8 +50,8 @@ pub(crate) fn read(kind: &str, own: &[u8], drops: u64) -> Own {
     });
     Own {
         signals: signals.filter(|signal| signal.2 > 0).collect(),
-        gauges: info.gauges.iter().filter_map(|gauge| told(gauge.name)).collect(),
-        counters: info.counters.iter().filter_map(|counter| told(counter.name)).collect(),
+        gauges: info.gauges.iter().filter_map(|gauge| named(gauge.name)).collect(),
+        counters: info.counters.iter().filter_map(|counter| named(counter.name)).collect(),
     }
 }
 
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn drops_are_told_apart_by_reason() {
+    fn drops_are_counted_by_reason() {
         let own = read("fq_codel", &words(&[0, 1514, 3, 40, 9, 1, 2, 0, 5000, 0]), 10);
         assert_eq!(
             own.signals,

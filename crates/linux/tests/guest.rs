@@ -1237,7 +1237,7 @@ fn a_flow_passes_by_the_hops_that_are_not_its_own() {
     assert!(owd > 0.025 && owd < 0.026, "{owd}");
 }
 
-fn wrong_words_are_told_in_tcs_own() {
+fn errors_quote_tc() {
     let (linux, stack) = engine();
     let s = scenario(&stack, "fq_codel tarqet 5ms", 10, Span::from_millis(20), 1, &["cubic"]);
     let error = linux.run(&s.clone().into(), &()).unwrap_err().to_string();
@@ -1372,7 +1372,7 @@ fn main() {
         ("packets_are_conserved", packets_are_conserved),
         ("a_flow_of_so_many_bytes_finishes", a_flow_of_so_many_bytes_finishes),
         ("rewriters_rewrite_over_both_versions", rewriters_rewrite_over_both_versions),
-        ("wrong_words_are_told_in_tcs_own", wrong_words_are_told_in_tcs_own),
+        ("errors_quote_tc", errors_quote_tc),
         ("a_cancelled_run_leaves_nothing", a_cancelled_run_leaves_nothing),
     ];
     let trials = common::trials(tests, kernel);

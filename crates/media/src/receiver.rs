@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_not_told_and_an_old_packet_is_dropped() {
+    fn a_copy_is_not_reported_and_an_old_packet_is_dropped() {
         let mut receiver = Receiver::new(ReportRules::SCREAM);
         receiver.on_packet(at(1), 0, Ecn::NotEct, true);
         assert_eq!(receiver.on_packet(at(2), 0, Ecn::NotEct, true), None);

@@ -101,7 +101,7 @@ fn digests(run: &Run) -> Vec<String> {
 }
 
 #[test]
-fn one_in_c_runs_beside_one_in_rust_and_a_built_in() {
+fn one_in_c_runs_next_to_one_in_rust_and_a_built_in() {
     let sim = load(&[&ramp("beside"), &broken("SECOND"), &panics()]).expect("they are right");
     let able = sim.capabilities();
     let has = |name: &&str| able.has(&Feature::Qdisc((*name).to_owned()));

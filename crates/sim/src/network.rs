@@ -81,7 +81,7 @@ pub(crate) fn send(network: &mut Network, now: Time, at: Time, packet: Packet) {
     let mut packet = network.observer.pool.pack(packet);
     packet.sent = now;
     if let Some(tap) = &mut network.observer.tap {
-        (packet.ace, packet.id, packet.window, packet.beside) = (0, 0, 0, 0);
+        (packet.ace, packet.id, packet.window, packet.opposite) = (0, 0, 0, 0);
         tap.sent(now, &mut packet);
     }
     network.send(now, at, packet);

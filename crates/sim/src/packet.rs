@@ -141,7 +141,7 @@ pub struct Packet {
     extra: Option<Box<Extra>>,
     /// What a TCP header says of the other direction, where somebody sees it: bytes acknowledged by a data segment, bytes
     /// sent before an acknowledgement. 0 unless there is a tap.
-    pub(crate) beside: u32,
+    pub(crate) opposite: u32,
     /// Counters of AccECN's option, likewise: bytes of ECT(1), CE and ECT(0).
     pub(crate) ecn_bytes: [u32; 3],
     /// The IP identifier; likewise.
@@ -391,7 +391,7 @@ impl Packet {
             tos: dscp.tos(ecn),
             body,
             extra: None,
-            beside: 0,
+            opposite: 0,
             id: 0,
             window: 0,
             ace: 0,

@@ -189,7 +189,7 @@ fn a_name_is_given_once() {
 }
 
 #[test]
-fn an_unknown_name_is_told_with_the_nearest() {
+fn an_unknown_name_is_refused_with_the_nearest() {
     let controls = with_copied();
     let error =
         |name: &str| controls.build(name, &TcpQuirks::LINUX_7_3).map(drop).unwrap_err().to_string();
@@ -374,7 +374,7 @@ fn a_timeout_tells_each_segment() {
 /// all before: whether the original or the repeat has arrived is open until a duplicate is reported or the data that
 /// follows is acknowledged without one.
 #[test]
-fn a_probe_that_repaired_a_loss_is_told() {
+fn a_probe_that_repaired_a_loss_is_reported() {
     let mut t = Heard::new(true);
     t.sender.stop(Time::from_millis(30));
     let (sent, _) = t.ack(40, 9, &[]);

@@ -82,7 +82,7 @@ fn a_rate_is_not_set_where_the_discipline_shapes_itself() {
 }
 
 #[test]
-fn a_bucket_is_what_tc_can_be_told() {
+fn a_bucket_is_within_tcs_range() {
     let wrong = said("rate = \"10tbit\"\nqdisc = \"pfifo\"\nburst = \"0.5bdp\"", "", "");
     let wrong = wrong.expect_err("12.5 GB");
     assert!(wrong.contains("12500000000 bytes here; a bucket has at most 4294967295"), "{wrong}");

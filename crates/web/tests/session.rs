@@ -166,7 +166,7 @@ fn choices_are_the_tables_of_the_build() {
 
 /// A flow that waits for what never comes has no row, and a stated window is there all the same.
 #[test]
-fn a_run_whose_flows_never_start_is_summed_up() {
+fn a_run_without_started_flows_is_summed_up() {
     let mut session = Session::default();
     let waits = TWO_FLOWS
         .replace("cc = \"reno\"", "start = \"flow a ends + 1s\"")

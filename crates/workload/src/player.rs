@@ -423,7 +423,7 @@ mod tests {
         player
     }
 
-    fn told(player: &Player) -> Vec<(u64, &'static str)> {
+    fn states(player: &Player) -> Vec<(u64, &'static str)> {
         player.changes.iter().map(|c| (c.0.as_nanos() / 1_000_000_000, c.1.name())).collect()
     }
 
@@ -440,7 +440,7 @@ mod tests {
             (24, "playing"),
             (28, "stalled"),
         ];
-        assert_eq!(told(&player), expected);
+        assert_eq!(states(&player), expected);
         let last = player.arrived.last().unwrap();
         assert_eq!((last.number, last.bytes, last.stalled), (2, 500_000, Span::from_secs(8)));
     }
@@ -453,7 +453,7 @@ mod tests {
         let asked: Vec<u64> =
             player.arrived.iter().map(|a| a.asked.as_nanos() / 1_000_000_000).collect();
         assert_eq!(asked, [0, 1, 5, 9, 13, 17]);
-        assert_eq!(told(&player), [(0, "starting"), (1, "playing")]);
+        assert_eq!(states(&player), [(0, "starting"), (1, "playing")]);
         assert!(player.arrived.iter().all(|a| a.buffer <= Span::from_secs(8)));
     }
 

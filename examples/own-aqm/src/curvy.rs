@@ -1,4 +1,4 @@
-//! `curvy`: one queue whose marking probability grows with the square of the sojourn time between two thresholds.
+//! `curvy`: one queue; its marking probability grows with the square of the sojourn time between two thresholds.
 //!
 //! Below `low` nothing is marked, from `high` on everything is; in between a packet that waited for d is marked with
 //! probability ((d - low) / (high - low))². The square makes short excursions cheap. Packets that are not ECN-capable

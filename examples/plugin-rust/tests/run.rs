@@ -39,7 +39,7 @@ hop = "bottleneck"
 replace = "QDISC ecn ce_threshold 2ms"
 "#;
 
-/// The shared library that cargo has built beside this test.
+/// The shared library that cargo builds in the folder of this test.
 fn library() -> PathBuf {
     let test = std::env::current_exe().expect("a test has a path");
     let name =

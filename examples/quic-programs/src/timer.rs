@@ -26,7 +26,7 @@ impl Timer {
 
     /// Ends at another time.
     pub fn arm(&mut self, at: Instant) {
-        // Nought would stop it.
+        // Zero would stop the timer.
         let left = at.saturating_duration_since(Instant::now()).max(Duration::from_nanos(1));
         let value =
             Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };

@@ -289,7 +289,7 @@ def try_(
     engine = on_kernel(engine, kernel)
     if rrul:
         flows, upload = [(flows or [UPLOADS])[0]] * RRUL, RRUL
-    beside = [name for name, wanted in (("voice", voice), ("web", web), ("video", video)) if wanted]
+    loads = [name for name, wanted in (("voice", voice), ("web", web), ("video", video)) if wanted]
     asked = Asked(
         flows=flows or [],
         uploads=upload,
@@ -300,9 +300,9 @@ def try_(
         qdiscs=qdisc or ["fq_codel"],
         duration=duration,
         stack=stack,
-        seeds=range(seed, seed + (seeds or (SEEDS_BESIDE if beside and engine == "sim" else 1))),
+        seeds=range(seed, seed + (seeds or (SEEDS_BESIDE if loads and engine == "sim" else 1))),
         up=up,
-        beside=beside,
+        loads=loads,
         programs=programs_of(ctx, flows or ([UPLOADS] if upload else None), server=server, ready=ready, files=file),
         engine=engine,
     )

@@ -50,13 +50,13 @@ def doctor(
         workers.close()
     ours = facts.of_this_process()
     unfit = {name: wrong(answer, ours) for name, answer in answers.items()}
-    beside = {name: notes(answer, ours, middle) for name, answer in answers.items()}
+    remarks = {name: notes(answer, ours, middle) for name, answer in answers.items()}
     if as_json:
-        told = {name: str(own) if isinstance(own, Exception) else own for name, own in answers.items()}
+        reports = {name: str(own) if isinstance(own, Exception) else own for name, own in answers.items()}
         print_json(
             {
                 "here": ours,
-                "workers": [{"worker": n, "said": told[n], "wrong": unfit[n], "notes": beside[n]} for n in answers],
+                "workers": [{"worker": n, "said": reports[n], "wrong": unfit[n], "notes": remarks[n]} for n in answers],
             }
         )
     else:
@@ -74,7 +74,7 @@ def doctor(
         ]
         print_table(["worker", "host", "cores", "build", "kernels", "room"], rows, right=[2, 5])
         for name in answers:
-            for said in [*unfit[name], *beside[name]]:
+            for said in [*unfit[name], *remarks[name]]:
                 out().print(f"{name}: {said}", soft_wrap=True, markup=False)
         able = sum(not own for own in unfit.values())
         out().print(f"{able} of {len(answers)} workers may take part")

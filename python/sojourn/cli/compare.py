@@ -122,10 +122,10 @@ def _print(found: "Comparison", lines: "Sequence[Line]", better: "Better | None"
                 f"{len(few)} have too few common seeds ({least} or more; an interval needs {FEWEST})",
                 soft_wrap=True,
             )
-        told = len(paired) - len(few)
-        if told:
+        tested = len(paired) - len(few)
+        if tested:
             console.print(
-                f"95 % intervals: of {told} equal values, {told / 20:.0f} would differ by chance",
+                f"95 % intervals: of {tested} equal values, {tested / 20:.0f} would differ by chance",
                 soft_wrap=True,
             )
     for name, only in (("A", found.only_first), ("B", found.only_second)):

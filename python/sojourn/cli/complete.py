@@ -34,42 +34,42 @@ def qdiscs(incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield queue disciplines with their summaries."""
     from sojourn.core import listings
 
-    return _told(listings.qdiscs(), incomplete)
+    return _described(listings.qdiscs(), incomplete)
 
 
 def ccs(incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield congestion controls with their summaries."""
     from sojourn.core import listings
 
-    return _told(listings.ccs(), incomplete)
+    return _described(listings.ccs(), incomplete)
 
 
 def links(incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield links that words name with their summaries."""
     from sojourn.core import listings
 
-    return _told(listings.links(), incomplete)
+    return _described(listings.links(), incomplete)
 
 
 def elements(incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield path elements that words name with their summaries."""
     from sojourn.core import listings
 
-    return _told(listings.elements(), incomplete)
+    return _described(listings.elements(), incomplete)
 
 
 def apps(incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield applications that words name with their summaries."""
     from sojourn.core import listings
 
-    return _told(listings.apps(), incomplete)
+    return _described(listings.apps(), incomplete)
 
 
 def stacks(incomplete: str) -> Iterator[tuple[str, str]]:
     """Yield stacks with their summaries."""
     from sojourn.core import listings
 
-    return _told(listings.stacks(), incomplete)
+    return _described(listings.stacks(), incomplete)
 
 
 def evaluations(incomplete: str) -> list[str]:
@@ -123,11 +123,11 @@ def metrics(incomplete: str) -> Iterator[tuple[str, str]]:
     words = json.loads(_core.metrics())
     if found["open"]:
         before = found["before"] + found["open"]
-        told = [(entry["name"], entry["doc"]) for entry in words["quantities"]]
+        described = [(entry["name"], entry["doc"]) for entry in words["quantities"]]
     else:
         before = found["before"]
-        told = [(f"{entry['name']}(", entry["unit"] or "") for entry in words["functions"]]
-    return _meant(((before + name, doc) for name, doc in told), incomplete)
+        described = [(f"{entry['name']}(", entry["unit"] or "") for entry in words["functions"]]
+    return _meant(((before + name, doc) for name, doc in described), incomplete)
 
 
 def figures(incomplete: str) -> list[str]:
@@ -151,7 +151,7 @@ def figure_options(ctx: typer.Context, incomplete: str) -> Iterator[tuple[str, s
             yield from _meant([(f"{option.name}=", option.meaning)], incomplete)
 
 
-def _told(entries: Iterable[dict[str, str]], incomplete: str) -> Iterator[tuple[str, str]]:
+def _described(entries: Iterable[dict[str, str]], incomplete: str) -> Iterator[tuple[str, str]]:
     return _meant(((entry["name"], entry["summary"]) for entry in entries), incomplete)
 
 

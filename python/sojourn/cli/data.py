@@ -179,8 +179,8 @@ def import_(
             say(f"{one.file}: ignored, because Sojourn has no column for them: {', '.join(one.left_out)}")
     new = sum(one.new for one in done)
     if as_json:
-        told = [{"file": str(one.file), "new": one.new, "left_out": list(one.left_out)} for one in done]
-        print_json({"folder": str(output), "files": told, "failed": [str(error) for error in failed]})
+        entries = [{"file": str(one.file), "new": one.new, "left_out": list(one.left_out)} for one in done]
+        print_json({"folder": str(output), "files": entries, "failed": [str(error) for error in failed]})
     else:
         out().print(f"{new} of {len(files)} files imported into {output}", soft_wrap=True, markup=False)
     if failed:

@@ -95,7 +95,7 @@ def evaluate(
 
     document, words = _asked({"cc": ccs or [], "qdisc": qdiscs or [], "media": media or []}, against)
     subjects = {word: Subject(word, document.of) for word in dict.fromkeys(words)}
-    incumbents = {name: Subject(document.references[name], document.of) for name in document.beside}
+    incumbents = {name: Subject(document.references[name], document.of) for name in document.incumbents}
     own = plugins or ()
     campaigns = {
         subject.word: Campaign.plan(document, subject, engine=engine, seeds=seeds, plugins=own)
@@ -104,18 +104,18 @@ def evaluate(
     stored = {} if fresh or engine != "sim" or seeds is not None else _stored(document)
     if not (stored or fresh) and engine == "sim" and seeds is None:
         say("the sources changed since the stored reference results: running the references again")
-    known = {document.references[name]: values for name, values in stored.items() if name in document.beside}
+    known = {document.references[name]: values for name, values in stored.items() if name in document.incumbents}
     measured = _measured(campaigns, [*subjects], known, threads=threads, folder=output)
     against_these = [measured[subject.word] for subject in incumbents.values()]
-    beside = {name: judge(document, values, against_these, {}) for name, values in stored.items()}
+    known_rows = {name: judge(document, values, against_these, {}) for name, values in stored.items()}
     found = {word: judge(document, measured[word], against_these, campaigns[word].refused) for word in subjects}
     if output is not None:
-        _keep(output, {word: page.markdown(document, subjects[word], rows, beside) for word, rows in found.items()})
+        _keep(output, {word: page.markdown(document, subjects[word], rows, known_rows) for word, rows in found.items()})
     if as_json:
         print_json({"document": document.name, "evaluated": {word: page.json(rows) for word, rows in found.items()}})
     else:
         for word, rows in found.items():
-            _show(document, word, rows, beside)
+            _show(document, word, rows, known_rows)
             if details:
                 out().print(page.markdown(document, subjects[word], rows, {}), soft_wrap=True, markup=False)
     if any(row.verdict == "fail" for rows in found.values() for row in rows):
@@ -192,7 +192,7 @@ def _stored(document: "Document") -> "dict[str, Values]":
     return {word: values for word, values in found.items() if values is not None}
 
 
-def _show(document: "Document", word: str, rows: "list[JudgedRow]", beside: "dict[str, list[JudgedRow]]") -> None:
+def _show(document: "Document", word: str, rows: "list[JudgedRow]", known_rows: "dict[str, list[JudgedRow]]") -> None:
     from rich.text import Text
 
     from sojourn.cli.grid import print_table
@@ -207,15 +207,16 @@ def _show(document: "Document", word: str, rows: "list[JudgedRow]", beside: "dic
         style = "dim" if row.refused else colours.get(row.verdict, "")
         lines.append([row.row.section, row.row.criterion, Text(verdict, style=style), page.telling(row)])
     print_table(["§", "criterion", "verdict", "what decides"], lines, prose=(1, 3))
-    if beside:
-        heads = ["criterion", *beside]
+    if known_rows:
+        heads = ["criterion", *known_rows]
         marks = [
-            [row.row.id, *(page.MARKS[own[index].verdict] for own in beside.values())] for index, row in enumerate(rows)
+            [row.row.id, *(page.MARKS[own[index].verdict] for own in known_rows.values())]
+            for index, row in enumerate(rows)
         ]
         out().print("Reference results shipped with this build:", soft_wrap=True, markup=False)
         print_table(heads, marks)
         for name, note in document.notes.items():
-            if name in beside:
+            if name in known_rows:
                 out().print(f"{name}: {note}", soft_wrap=True, markup=False)
     for section, why in document.not_covered.items():
         out().print(f"not covered: §{section}: {why}", soft_wrap=True, markup=False)

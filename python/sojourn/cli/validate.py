@@ -28,12 +28,12 @@ def validate(
 ) -> None:
     """Compare, and print a summary and its rows."""
     rows = read_published(against)
-    known = Noise.read(noise) if noise is not None else Noise.beside(against)
+    known = Noise.read(noise) if noise is not None else Noise.of_table(against)
     judged, not_run, unmeasured = against_runs(rows, path, known)
     summaries = summarise(judged)
     if markdown is not None:
-        beside = {j.row.line: j for folder in linux for j in against_runs(rows, folder, known).judged}
-        text = f"{document.summary_table(summaries)}\n{document.values_table(judged, beside)}"
+        on_linux = {j.row.line: j for folder in linux for j in against_runs(rows, folder, known).judged}
+        text = f"{document.summary_table(summaries)}\n{document.values_table(judged, on_linux)}"
         write_file(markdown, text.encode())
     if as_json:
         rows_json = [

@@ -25,11 +25,11 @@ def show_warnings(
         _show(text)
 
 
-def show_remarks(told: Iterable[SharedRemark]) -> None:
+def show_remarks(shared: Iterable[SharedRemark]) -> None:
     """Print remarks to read before one believes the numbers of runs."""
     if TALK.quiet:
         return
-    for own in told:
+    for own in shared:
         others = f" and {own.runs - 1} more runs" if own.runs > 1 else ""
         _show(f"{own.remark.message}\n  in {own.first}{others}\n  help: {own.remark.help}")
 

@@ -53,7 +53,7 @@ class Cell:
         return ", ".join(_words(self.labels, self.apart))
 
 
-class Told(Protocol):
+class HasScenario(Protocol):
     """A run to distinguish from others, made or yet to be made."""
 
     @property
@@ -67,7 +67,7 @@ class Told(Protocol):
         ...
 
 
-Distinguished = TypeVar("Distinguished", bound=Told)
+Distinguished = TypeVar("Distinguished", bound=HasScenario)
 
 
 def group(runs: Iterable[Run]) -> list[Cell]:
@@ -106,7 +106,7 @@ def distinguished(runs: Iterable[Distinguished]) -> list[tuple[Labels, list[Dist
     return found
 
 
-def seeds_of_one(first: Told, second: Told) -> bool:
+def seeds_of_one(first: HasScenario, second: HasScenario) -> bool:
     """Return whether two runs differ in nothing but their seed."""
     one, other = _key_of(first), _key_of(second)
     return (first.engine, _build(one.version)) == (second.engine, _build(other.version)) and one.is_seed_of(other)
@@ -147,7 +147,7 @@ def _words(labels: Labels, apart: Labels) -> list[str]:
     return [f"{axis}={label}" if (axis, label) in apart else label for axis, label in labels]
 
 
-def _place(run: Told) -> tuple[str, Labels, str]:
+def _place(run: HasScenario) -> tuple[str, Labels, str]:
     scenario = run.scenario
     return scenario.experiment, scenario.labels, run.engine
 
@@ -175,7 +175,7 @@ _LONGEST: Final = 40
 _ABSENT: Final = "none"
 
 
-def _differences(keys: Sequence[Told], taken: set[str]) -> list[Labels]:
+def _differences(keys: Sequence[HasScenario], taken: set[str]) -> list[Labels]:
     """Return for each variant of an experiment what it has otherwise than one of the others; nothing for one alone."""
     if len(keys) == 1:
         return [()]

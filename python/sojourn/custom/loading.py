@@ -12,9 +12,9 @@ from pathlib import Path
 
 from sojourn import _core
 from sojourn.custom.aqm import Aqm
-from sojourn.custom.beside import beside, importable
 from sojourn.custom.control import CongestionControl
 from sojourn.custom.faults import Wrong, raised
+from sojourn.custom.siblings import importable, siblings
 from sojourn.custom.watchdog import Endless, loading, watch
 
 PREFIX = "python:"
@@ -33,7 +33,7 @@ def digest(path: str) -> str:
     """
     content = _content(path)
     own = hashlib.sha256(content)
-    for name, file in _beside(path, content).items():
+    for name, file in _siblings(path, content).items():
         own.update(f"\0{name}\0{hashlib.sha256(_content(str(file))).hexdigest()}".encode())
     return own.hexdigest()
 
@@ -104,7 +104,7 @@ def doubts(path: str) -> list[str]:
     """Return the imports that may make results differ, with their lines, of a file and its modules."""
     content = _content(path)
     found = _doubts(content, path, "")
-    for file in _beside(path, content).values():
+    for file in _siblings(path, content).values():
         found += _doubts(_content(str(file)), str(file), f" of {file.name}")
     return found
 
@@ -133,9 +133,9 @@ def _content(path: str) -> bytes:
         raise Wrong(f"it cannot be read: {error.strerror}", "check that it is a file, and its permissions") from None
 
 
-def _beside(path: str, content: bytes) -> dict[str, Path]:
+def _siblings(path: str, content: bytes) -> dict[str, Path]:
     try:
-        return beside(path, content)
+        return siblings(path, content)
     except OSError as error:
         raise Wrong(
             f"it imports {error.filename}, which cannot be read: {error.strerror}", "check its permissions"
@@ -147,7 +147,7 @@ def _class(path: str, name: str, base: type[ABC], what: str) -> type:
     # The address of the file and its content: two files, or two states of one, are two modules.
     content = _content(path)
     module = types.ModuleType(f"sojourn_custom_{hashlib.sha256(path.encode() + content).hexdigest()[:12]}")
-    modules = _beside(path, content)
+    modules = _siblings(path, content)
     module.__file__ = path
     # A dataclass looks for its module there.
     sys.modules[module.__name__] = module

@@ -65,7 +65,7 @@ class Measuring:
         kept = self._of(expression)
         rows: list[tuple[int, str, float | None]] = []
         wrong: dict[str, int] = {}
-        told = time.monotonic()
+        reported = time.monotonic()
         for first in range(0, len(wanted), _TOGETHER):
             part = {index: revision.name(index) for index in wanted[first : first + _TOGETHER]}
             kept |= self._measured([name for name in part.values() if name not in kept], expression, label.scale)
@@ -74,9 +74,9 @@ class Measuring:
                 if found.wrong:
                     wrong[found.wrong] = wrong.get(found.wrong, 0) + 1
                 rows += [(index, of, value) for of, value in found.of]
-            if time.monotonic() - told > _PAUSE_S:
+            if time.monotonic() - reported > _PAUSE_S:
                 yield {"rows": rows, "done": first + len(part)}
-                rows, told = [], time.monotonic()
+                rows, reported = [], time.monotonic()
         yield {"rows": rows, "done": len(wanted), "wrong": [{"why": why, "runs": n} for why, n in wrong.items()]}
 
     def _of(self, expression: str) -> dict[str, Values]:

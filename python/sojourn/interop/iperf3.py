@@ -37,8 +37,8 @@ def incoming(path: Path) -> Incoming:
     intervals = said.get("intervals")
     if not isinstance(intervals, list) or not start:
         why = said.get("error")
-        told = f"iperf3 says: {why}" if isinstance(why, str) else "it has no start or no intervals"
-        raise DataFileError(path, told, help=f"give {_KIND}")
+        problem = f"iperf3 says: {why}" if isinstance(why, str) else "it has no start or no intervals"
+        raise DataFileError(path, problem, help=f"give {_KIND}")
     read = _streams(path, start, said, intervals)
     flows = list(read.flows.values())
     if not flows:

@@ -67,7 +67,7 @@ class Kernel:
 
     def write(self) -> None:
         """Write its description into its folder, which makes it a finished kernel."""
-        told = {
+        fields = {
             "version": self.version,
             "hash": self.hash,
             "config": self.config,
@@ -81,7 +81,7 @@ class Kernel:
             "ccs": self.ccs,
             "accecn": self.accecn,
         }
-        write_file(self.folder / "kernel.json", json.dumps(told, indent=1).encode())
+        write_file(self.folder / "kernel.json", json.dumps(fields, indent=1).encode())
 
 
 def series(version: str) -> str:
@@ -127,21 +127,21 @@ def kernels(folder: Path | None = None) -> list[Kernel]:
     found = []
     for file in (folder or cache()).glob("*/kernel.json"):
         try:
-            told = json.loads(file.read_bytes())
+            fields = json.loads(file.read_bytes())
             kernel = Kernel(
                 file.parent,
-                told["version"],
-                told["config"],
-                told["source"],
-                told["qdiscs"],
-                told["ccs"],
-                told.get("hash"),
-                told.get("name"),
-                told.get("tree", False),
-                told.get("built", 0),
-                told.get("compiler", ""),
-                told.get("accecn"),
-                told.get("options", False),
+                fields["version"],
+                fields["config"],
+                fields["source"],
+                fields["qdiscs"],
+                fields["ccs"],
+                fields.get("hash"),
+                fields.get("name"),
+                fields.get("tree", False),
+                fields.get("built", 0),
+                fields.get("compiler", ""),
+                fields.get("accecn"),
+                fields.get("options", False),
             )
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue

@@ -13,14 +13,14 @@ def silent(_what: str, _share: float) -> None:
 
 def terminal_say() -> Say:
     """Return a progress for a terminal: what, and how much, in one line that is written over."""
-    told: list[tuple[str, int]] = []
+    shown: list[tuple[str, int]] = []
 
     def say(what: str, share: float) -> None:
         percent = int(100 * share)
-        if told and told[-1] == (what, percent):
+        if shown and shown[-1] == (what, percent):
             return
-        new = not told or told[-1][0] != what
-        told.append((what, percent))
+        new = not shown or shown[-1][0] != what
+        shown.append((what, percent))
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{what}" + (f" {percent} %" if percent else ""))
         elif new or percent % 10 == 0:

@@ -42,29 +42,29 @@ def shares(facts: Facts) -> str:
         parts = [(flow.name, "gets", flow.rate) for flow in facts.flows]
     else:
         parts = [(f"{own.count} {own.sender} together", "get", own.rate) for own in facts.senders]
-    told = []
+    lines = []
     for index, (name, verb, rate) in enumerate(parts):
         gets = f"{name} {verb}" if index == 0 else name
         if facts.rate is None:
-            told.append(f"{gets} {_rate(rate)}")
+            lines.append(f"{gets} {_rate(rate)}")
         else:
             part = _percent(rate.scaled(1 / facts.rate))
             whole = " of the bottleneck" if index == 0 else ""
-            told.append(f"{gets} {part}{whole} ({_rate(rate)})")
-    return f"{', '.join(told)}."
+            lines.append(f"{gets} {part}{whole} ({_rate(rate)})")
+    return f"{', '.join(lines)}."
 
 
 def back(facts: Facts) -> str:
     """Return a sentence on the rate of each flow of the other direction."""
-    told = []
+    lines = []
     for index, flow in enumerate(facts.back):
         gets = f"{flow.name} gets" if index == 0 else flow.name
         if facts.back_rate is None:
-            told.append(f"{gets} {_rate(flow.rate)}")
+            lines.append(f"{gets} {_rate(flow.rate)}")
         else:
             whole = " of the other direction" if index == 0 else ""
-            told.append(f"{gets} {_percent(flow.rate.scaled(1 / facts.back_rate))}{whole} ({_rate(flow.rate)})")
-    return f"{', '.join(told)}." if told else ""
+            lines.append(f"{gets} {_percent(flow.rate.scaled(1 / facts.back_rate))}{whole} ({_rate(flow.rate)})")
+    return f"{', '.join(lines)}." if lines else ""
 
 
 _EVEN: Final = 1.1
@@ -92,11 +92,11 @@ def fairness(facts: Facts) -> str:
 
 def hidden(facts: Facts) -> str:
     """Return remarks: a flow that a buffer of its host limits, a window of one turn of an oscillation."""
-    told = []
+    lines = []
     for own in facts.remarks:
         some = f" in {own.runs} of {facts.seeds} runs" if own.runs < facts.seeds else ""
-        told.append(f"Note{some}: {own.remark}.")
-    return "\n".join(told)
+        lines.append(f"Note{some}: {own.remark}.")
+    return "\n".join(lines)
 
 
 _UNUSED: Final = 0.03
@@ -127,19 +127,19 @@ def _subject(facts: Facts) -> str:
 
 def others(facts: Facts) -> str:
     """Say what waits in the other queues that matter, such as that of the other direction."""
-    told = []
+    lines = []
     for own in facts.others:
         if math.isnan(own.delay.mean):
             continue
         lost = "none" if own.drops.high == 0 else _packets(own.drops)
         marked = f" and marks {_packets(own.marks)}" if own.marks.high > 0 else ""
-        told.append(
+        lines.append(
             f"In the {own.name} queue packets wait {_time(own.delay)} on average, 99 % less than {_time(own.tail)}; it "
             f"drops {lost}{marked}."
         )
         if own.acks_alone and own.delay.mean > _ACKS_S:
-            told.append(f"ACKs of the other direction's data fill the {own.name} queue: try cake ack-filter.")
-    return "\n".join(told)
+            lines.append(f"ACKs of the other direction's data fill the {own.name} queue: try cake ack-filter.")
+    return "\n".join(lines)
 
 
 _ACKS_S: Final = 0.005
@@ -190,33 +190,33 @@ _CALL_DELAY_S: Final = 0.150
 
 def calls(facts: Facts) -> str:
     """Say what became of each direction of a call."""
-    told = []
+    lines = []
     for call in facts.calls:
         if math.isnan(call.delay.mean):
             continue
         late = ", above the 150 ms of ITU-T G.114" if call.delay.mean > _CALL_DELAY_S else ""
         loss = "no packet" if call.loss.high == 0 else f"{_percent(call.loss)} of its packets"
-        told.append(f"{call.name} loses {loss}; 99 % of those that arrive take less than {_time(call.delay)}{late}.")
-    return "\n".join(told)
+        lines.append(f"{call.name} loses {loss}; 99 % of those that arrive take less than {_time(call.delay)}{late}.")
+    return "\n".join(lines)
 
 
 def web(facts: Facts) -> str:
     """Say how long transfers take."""
-    told = []
+    lines = []
     for own in facts.web:
         left = f", {_count(own.unfinished)} still running at the end" if own.unfinished.high > 0 else ""
         if math.isnan(own.median.mean):
-            told.append("No web transfer was completed.")
+            lines.append("No web transfer was completed.")
             continue
         if own.completed.low < _FEWEST:
             last = f"the slowest of those completed {_time(own.slowest)}"
         else:
             last = f"95 % less than {_time(own.tail)}"
-        told.append(
+        lines.append(
             f"Half of the web transfers take less than {_time(own.median)}, {last} "
             f"({_count(own.completed)} completed{left})."
         )
-    return "\n".join(told)
+    return "\n".join(lines)
 
 
 _FEWEST: Final = 20

@@ -156,7 +156,7 @@ class Asked:
     """The flows' ECN, in the file's words; the stack's default if None."""
     trace: str | None = None
     """When the link can send, instead of :attr:`rate`: a file, or ``cellular max 40mbit seed 3``."""
-    beside: Sequence[str] = field(default=())
+    loads: Sequence[str] = field(default=())
     """Of :data:`LOADS`."""
     programs: Programs | None = None
     engine: str = "sim"
@@ -187,7 +187,7 @@ class Asked:
             seeds=list(self.seeds),
             axis=axis,
             hop=[hop],
-            flow=[*flows, *(flow for load in self.beside for flow in LOADS[load])],
+            flow=[*flows, *(flow for load in self.loads for flow in LOADS[load])],
             window=self._windows(),
         )
 
@@ -237,7 +237,7 @@ class Asked:
         words += ["--rtt", self.rtt]
         for qdisc in self.qdiscs:
             words += ["--qdisc", qdisc]
-        words += [f"--{load}" for load in self.beside]
+        words += [f"--{load}" for load in self.loads]
         words += ["--duration", self.duration, "--stack", self.stack, "--seed", str(self.seeds[0])]
         words += ["--seeds", str(len(self.seeds))] if len(self.seeds) > 1 else []
         words += ["--engine", self.engine] if self.engine != "sim" else []
@@ -247,7 +247,7 @@ class Asked:
 
     def in_words(self) -> str:
         """Return the run in a sentence."""
-        loads = "".join(f", {_IN_WORDS[load]}" for load in self.beside)
+        loads = "".join(f", {_IN_WORDS[load]}" for load in self.loads)
         up = f", the other way {self.up}" if self.up is not None else ""
         several = f", each with seeds {self.seeds[0]} to {self.seeds[-1]}" if len(self.seeds) > 1 else ""
         queues = " or ".join(self.qdiscs)

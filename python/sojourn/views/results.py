@@ -167,7 +167,7 @@ class Results(Sequence[Run]):
         rows: list[dict[str, object]] = []
         missing: UsageError | None = None
         by_cell = [(cell, asked.of(cell)) for cell in self.cells]
-        told = "{flow}" in expression or any(of for _, wanted in by_cell for of, _ in wanted)
+        by_flow = "{flow}" in expression or any(of for _, wanted in by_cell for of, _ in wanted)
         for cell, wanted in by_cell:
             texts = [own for _, own in wanted]
             found = data.columns(cell.runs, texts)
@@ -177,7 +177,7 @@ class Results(Sequence[Run]):
                 for (of, own), (value, windows) in zip(wanted, values, strict=True):
                     if math.isnan(value) and missing is None:
                         missing = run.not_recorded(own)
-                    named = {"of": of} if told else {}
+                    named = {"of": of} if by_flow else {}
                     labels = _labels(run, self._labels_by_run[id(run)], ["value", "window_s", *named])
                     rows.append({**labels, **named, "value": value, "window_s": spans_text(windows)})
         if missing is not None and all(math.isnan(float(str(row["value"]))) for row in rows):

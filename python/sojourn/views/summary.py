@@ -245,7 +245,9 @@ def values_of(cell: Cell, columns: Sequence[Headed] | None = None) -> list[Value
     asked = [own.column.asked(cell.scenario, of) for own in headed]
     found = iter(values_in(cell.runs, [text for own in asked for text in own]))
     return [
-        _value(own, _told(own, cell), [[value * own.column.scale for value in next(found).numbers] for _ in texts])
+        _value(
+            own, _flow_names(own, cell), [[value * own.column.scale for value in next(found).numbers] for _ in texts]
+        )
         for own, texts in zip(headed, asked, strict=True)
     ]
 
@@ -270,18 +272,18 @@ def flow_columns(kind: str) -> list[Column]:
     return [column for column in FLOW_COLUMNS if kind in column.kinds]
 
 
-def _told(headed: Headed, cell: Cell) -> Sequence[str]:
+def _flow_names(headed: Headed, cell: Cell) -> Sequence[str]:
     """Return a name for each value of a cell, where the head does not name the flows or queues."""
     if headed.names or (headed.plain and headed.column.each_queue):
         return ()
     return _named(headed.queues_of(cell)) if headed.column.each_queue else headed.column.flows(cell.scenario)
 
 
-def _value(headed: Headed, told: Sequence[str], by_flow: Sequence[Sequence[float]]) -> Value:
+def _value(headed: Headed, flow_names: Sequence[str], by_flow: Sequence[Sequence[float]]) -> Value:
     digits = headed.column.digits
     shown = by_flow[:_FLOWS_SHOWN]
     more = f" … ({len(by_flow)})" if len(by_flow) > _FLOWS_SHOWN else ""
-    names = [f"{name} " for name in told] or [""] * len(by_flow)
+    names = [f"{name} " for name in flow_names] or [""] * len(by_flow)
     means = [number(math.fsum(own) / len(own), digits) for own in shown]
     text = " / ".join(f"{name}{mean}" for name, mean in zip(names, means, strict=False)) + more
     ranges = [(number(min(own), digits), number(max(own), digits)) for own in shown]

@@ -202,8 +202,8 @@ class SummaryTable:
             (name for name in columns if _is_worth_it(name, least[name], rows.values())),
             key=lambda name: order.index(columns[name]),
         )
-        told = {name: replace(own, everywhere=name not in there) for name, own in missing.items()}
-        return cls(names, ranked, list(rows.values()), told)
+        marked = {name: replace(own, everywhere=name not in there) for name, own in missing.items()}
+        return cls(names, ranked, list(rows.values()), marked)
 
     def markdown(self) -> str:
         """Return it as Markdown: the mean, and the range where the seeds differ."""

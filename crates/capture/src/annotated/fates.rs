@@ -20,7 +20,7 @@ pub(super) enum Fate {
 }
 
 /// The fate of each packet that is seen left and right of a queue.
-pub(super) fn told(left: &[Seen], right: &[Seen]) -> [Vec<Option<Fate>>; 2] {
+pub(super) fn fates_of(left: &[Seen], right: &[Seen]) -> [Vec<Option<Fate>>; 2] {
     let mut fates = [vec![None; left.len()], vec![None; right.len()]];
     let ways = Ways::of(left, right);
     // Copies that went in and did not come out yet, in their order.

@@ -24,7 +24,7 @@ mod packets;
 pub use error::AnnotateError;
 
 use crate::Point;
-use fates::{Fate, told};
+use fates::{Fate, fates_of};
 use file::PcapNgFile;
 use identity::flow_of;
 use packets::{Packet, Packets};
@@ -87,7 +87,7 @@ impl Captures<'_> {
                 && let Some(right) = points.iter().position(|p| *p == Point::Right(hop.clone()))
             {
                 let side = |n: usize| identity::read(self.file(&points[n]));
-                [fates[left], fates[right]] = told(&side(left)?, &side(right)?);
+                [fates[left], fates[right]] = fates_of(&side(left)?, &side(right)?);
             }
         }
         Ok(fates)

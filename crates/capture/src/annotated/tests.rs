@@ -1,4 +1,4 @@
-use super::fates::{Fate, told};
+use super::fates::{Fate, fates_of};
 use super::identity::{Seen, flow_of, identity};
 use super::*;
 use crate::tests::Scratch;
@@ -21,7 +21,7 @@ fn seen(at: u64, id: u8, ecn: u8) -> Seen {
 fn a_packet_is_known_again_on_the_other_side() {
     let left = [seen(1, 1, 2), seen(2, 2, 2), seen(3, 3, 2), seen(6, 5, 0), seen(9, 4, 2)];
     let right = [seen(4, 5, 0), seen(5, 1, 2), seen(8, 3, 3)];
-    let [l, r] = told(&left, &right);
+    let [l, r] = fates_of(&left, &right);
     let passed = |waited, ecn, is_out| {
         Some(Fate::Passed { waited: Duration::from_millis(waited), ecn, is_out })
     };
@@ -53,7 +53,7 @@ fn a_packet_is_known_again_on_the_other_side() {
 fn what_does_not_wait_goes_the_way_of_its_senders_others() {
     let left = [seen(1, 5, 0), seen(4, 6, 0)];
     let right = [seen(1, 5, 0), seen(3, 6, 0)];
-    let [l, r] = told(&left, &right);
+    let [l, r] = fates_of(&left, &right);
     let fate = |waited, is_out| {
         Some(Fate::Passed { waited: Duration::from_millis(waited), ecn: [0, 0], is_out })
     };
@@ -66,7 +66,7 @@ fn what_does_not_wait_goes_the_way_of_its_senders_others() {
 fn copies_are_paired_in_their_order() {
     let left = [seen(1, 1, 2), seen(2, 1, 2)];
     let right = [seen(3, 1, 2), seen(7, 1, 2)];
-    let [l, _] = told(&left, &right);
+    let [l, _] = fates_of(&left, &right);
     let waits: Vec<_> = l
         .iter()
         .map(|fate| match fate {
@@ -117,7 +117,7 @@ fn load() -> impl Strategy<Value = Vec<Load>> {
 proptest! {
     /// A queue a way, first in first out, that holds each packet for 2 ms at least: its actions follow from its sides.
     #[test]
-    fn what_a_queue_did_is_told_from_its_sides(load in load()) {
+    fn what_a_queue_did_follows_from_its_sides(load in load()) {
         // Each with its number in the load.
         let mut sides: [Vec<(usize, Seen)>; 2] = [Vec::new(), Vec::new()];
         let (mut now, mut last_out) = (0, [0; 2]);
@@ -143,7 +143,7 @@ proptest! {
         }
         let numbers = sides.each_ref().map(|s| s.iter().map(|(n, _)| *n).collect::<Vec<_>>());
         let [left, right] = sides.map(|side| side.into_iter().map(|(_, seen)| seen).collect::<Vec<_>>());
-        let fates = told(&left, &right);
+        let fates = fates_of(&left, &right);
         for (side, numbers) in numbers.iter().enumerate() {
             for (at, number) in numbers.iter().enumerate() {
                 let packet = load[*number];

@@ -122,7 +122,7 @@ fn a_path_that_bleaches_is_given_up_on() {
 
 /// A full window without reports: a second behind the last packet the control starts over, at 100 kbit/s.
 #[test]
-fn a_second_without_reports_begins_anew() {
+fn a_second_without_reports_starts_again() {
     let mut prague = Prague::new(OPTIONS);
     let mut last = Time::ZERO;
     for _ in 0..200 {

@@ -146,8 +146,9 @@ fn neighbours_have_their_load() {
 fn neighbours_take_from_a_saturated_station() {
     let data = Span::from_millis(4);
     let alone = saturate(&mut channel(1, None), data, Time::from_secs(500)).0[0];
-    let mut beside = channel(1, Some(Neighbours { load: 0.2, transfer: Span::from_millis(300) }));
-    let with = saturate(&mut beside, data, Time::from_secs(500)).0[0];
+    let mut with_neighbours =
+        channel(1, Some(Neighbours { load: 0.2, transfer: Span::from_millis(300) }));
+    let with = saturate(&mut with_neighbours, data, Time::from_secs(500)).0[0];
     let share = with as f64 / alone as f64;
     assert!((0.72..0.84).contains(&share), "{share}");
 }

@@ -32,7 +32,7 @@ pub struct PythonControl {
     /// Where the round trip ends that is under way; none before the first ACK.
     round_end: Option<u32>,
     /// The counts of marks and losses when `on_ack` was last called.
-    told: (u32, u32),
+    counted: (u32, u32),
     /// The RTT sample of the ACK that is being handled.
     rtt_us: Option<u32>,
     /// What `on_loss` has answered, until the state changes.
@@ -74,7 +74,7 @@ impl PythonControl {
                 object: object.clone().unbind(),
                 hooks,
                 round_end: None,
-                told: (0, 0),
+                counted: (0, 0),
                 rtt_us: None,
                 pending: None,
                 paces: false,
@@ -87,8 +87,8 @@ impl PythonControl {
     fn call(&self, hook: &Py<PyAny>, view: &Connection, control: &Control, acked: u32) -> Answer {
         let news = News {
             acked,
-            marked: view.delivered_ce.wrapping_sub(self.told.0),
-            lost: view.lost.wrapping_sub(self.told.1),
+            marked: view.delivered_ce.wrapping_sub(self.counted.0),
+            lost: view.lost.wrapping_sub(self.counted.1),
             rtt_us: self.rtt_us,
         };
         let answer: Result<Answer, Fault> = Python::attach(|py| {
@@ -126,7 +126,7 @@ impl PythonControl {
         }
         let answer = self.call(&self.hooks.ack, view, control, acked);
         self.set(answer, view, control);
-        self.told = (view.delivered_ce, view.lost);
+        self.counted = (view.delivered_ce, view.lost);
         self.rtt_us = None;
     }
 
@@ -148,13 +148,13 @@ impl PythonControl {
 
 /// A method by its class, with the line where it is written.
 fn called(py: Python<'_>, hook: &Py<PyAny>) -> String {
-    let told = || -> PyResult<String> {
+    let describe = || -> PyResult<String> {
         let place: String =
             py.import("sojourn.custom.faults")?.call_method1("place", (hook,))?.extract()?;
         let name: String = hook.bind(py).getattr("__qualname__")?.extract()?;
         Ok(format!("{place}{name}"))
     };
-    told().unwrap_or_else(|_| "a hook".to_owned())
+    describe().unwrap_or_else(|_| "a hook".to_owned())
 }
 
 fn not_an_answer(py: Python<'_>, hook: &Py<PyAny>, returned: &Bound<'_, PyAny>) -> Wrong {
@@ -257,8 +257,8 @@ impl Clone for PythonControl {
             Self::around(py, &self.class, object, random)
         });
         let own = copied.unwrap_or_else(|wrong| self.class.fault(wrong).raise());
-        let Self { round_end, told, rtt_us, pending, paces, .. } = *self;
-        Self { round_end, told, rtt_us, pending, paces, ..own }
+        let Self { round_end, counted, rtt_us, pending, paces, .. } = *self;
+        Self { round_end, counted, rtt_us, pending, paces, ..own }
     }
 }
 

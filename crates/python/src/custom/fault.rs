@@ -16,7 +16,7 @@ impl Wrong {
     /// An error that came out of Python while the file at `path` was at work: `Wrong` of `sojourn.custom.faults` says it
     /// itself; any other is the file's own.
     pub fn of(py: Python<'_>, error: PyErr, path: &str) -> Self {
-        let told = || -> PyResult<(String, String)> {
+        let texts = || -> PyResult<(String, String)> {
             let faults = py.import("sojourn.custom.faults")?;
             // Only so does the value know its traceback.
             let value = error.clone_ref(py).into_value(py).into_bound(py);
@@ -27,7 +27,7 @@ impl Wrong {
             faults.call_method1("raised", (&value, path))?.extract()
         };
         let (message, help) =
-            told().unwrap_or_else(|_| (error.to_string(), "fix the file".to_owned()));
+            texts().unwrap_or_else(|_| (error.to_string(), "fix the file".to_owned()));
         Self { message, help }
     }
 

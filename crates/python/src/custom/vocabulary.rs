@@ -80,14 +80,14 @@ impl WithClasses {
         for word in words.split_whitespace().filter(|word| is_class(word)) {
             let from = word.as_ptr() as usize - words.as_ptr() as usize;
             let at = from..from + word.len();
-            self.classes.borrow_mut().aqm(word).map_err(|wrong| told(wrong, at))?;
+            self.classes.borrow_mut().aqm(word).map_err(|wrong| word_error(wrong, at))?;
             any = true;
         }
         Ok(any)
     }
 }
 
-fn told(wrong: Wrong, at: Range<usize>) -> WordError {
+fn word_error(wrong: Wrong, at: Range<usize>) -> WordError {
     WordError { at, message: wrong.message, help: wrong.help }
 }
 
@@ -98,7 +98,7 @@ impl Vocabulary for WithClasses {
             return self.plain.qdisc(words, stack);
         }
         let sim = self.classes.borrow().sim(&self.sim);
-        let sim = sim.map_err(|wrong| told(wrong, 0..words.len()))?;
+        let sim = sim.map_err(|wrong| word_error(wrong, 0..words.len()))?;
         Words::new(sim.qdiscs().clone()).qdisc(words, stack)
     }
 
@@ -110,9 +110,9 @@ impl Vocabulary for WithClasses {
         let fixed = words.split_whitespace().find(|word| is_class(word) && !classes.changes(word));
         if let Some(word) = fixed {
             let from = word.as_ptr() as usize - words.as_ptr() as usize;
-            return Err(told(unchangeable(word), from..from + word.len()));
+            return Err(word_error(unchangeable(word), from..from + word.len()));
         }
-        let sim = classes.sim(&self.sim).map_err(|wrong| told(wrong, 0..words.len()))?;
+        let sim = classes.sim(&self.sim).map_err(|wrong| word_error(wrong, 0..words.len()))?;
         Words::new(sim.qdiscs().clone()).change(words, stack)
     }
 
@@ -128,7 +128,7 @@ impl Vocabulary for WithClasses {
         if !is_class(name) {
             return self.plain.cc(name, stack);
         }
-        self.classes.borrow_mut().control(name).map_err(|wrong| told(wrong, 0..name.len()))
+        self.classes.borrow_mut().control(name).map_err(|wrong| word_error(wrong, 0..name.len()))
     }
 
     fn stack(&self, name: &str) -> Result<(), WordError> {

@@ -134,7 +134,7 @@ fn one_dequeue_marks_once_but_may_drop_more() {
 
 /// A packet that is CE already takes the signal, and is no news.
 #[test]
-fn a_packet_that_is_ce_already_counts_but_is_not_told() {
+fn a_packet_that_is_ce_already_counts_but_is_not_reported() {
     let mut b = standing("codel ecn", 300, |id| pkt(id).ecn(Ecn::Ce));
     (0..=106).for_each(|k| b.pass(ms(k)));
     assert_eq!((b.stat("ecn_mark"), b.log.marked.len(), b.log.dropped.len()), (1.0, 0, 0));

@@ -55,7 +55,7 @@ fn a_lowered_limit_keeps_what_is_there() {
 }
 
 #[test]
-fn replacing_flushes_and_starts_anew() {
+fn replacing_flushes_and_starts_again() {
     let mut b = Bench::new("pfifo limit 5");
     (0..3).for_each(|id| b.put(ms(0), pkt(id)));
     b.flush(ms(1));

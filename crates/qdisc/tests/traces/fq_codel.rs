@@ -249,7 +249,7 @@ fn a_flush_leaves_nothing_behind() {
 /// A ping, 10 ms late behind a bulk flow, takes note of being above target: a signal would be due 100 ms later. Its queue is
 /// empty for 190 ms; the next ping is late again. In 5.10 it is the one to be dropped, in 7.3 the first of its time.
 #[test]
-fn a_queue_found_empty_begins_anew_or_does_not() {
+fn a_queue_found_empty_starts_again_or_does_not() {
     for (profile, lost) in [(&QdiscQuirks::LINUX_5_10, true), (&QdiscQuirks::LINUX_7_3, false)] {
         let mut b = Bench::on("fq_codel", profile);
         bulk(&mut b, 1, 8);

@@ -225,7 +225,7 @@ fn the_pointer_underlines_the_word() {
 }
 
 #[test]
-fn an_option_of_another_kernel_is_told_apart() {
+fn an_option_of_another_kernel_is_recognised() {
     let error = |words| build(words, &QdiscQuirks::LINUX_5_4).unwrap_err().to_string();
     assert_eq!(
         error("pie dq_rate_estimator"),

@@ -34,7 +34,7 @@ impl ControllerFactory for Factory {
         let bbr3 = || -> Bbr3Config { seeded(self.seed) };
         let inner = match self.name.as_str() {
             "newreno" => Inner::Silent(control!(NewRenoConfig::default())),
-            "bbr3" => Inner::told(control!(bbr3())),
+            "bbr3" => Inner::of_bbr3(control!(bbr3())),
             _ => Inner::Silent(control!(CubicConfig::default())),
         };
         match &self.watch {
@@ -55,7 +55,7 @@ enum Inner {
 
 impl Inner {
     /// BBRv3 as the implementation's factory hands it out.
-    fn told(control: Box<dyn Controller>) -> Self {
+    fn of_bbr3(control: Box<dyn Controller>) -> Self {
         match control.into_any().downcast::<Bbr3>() {
             Ok(bbr3) => Self::Bbr3(bbr3),
             Err(_) => unreachable!("the factory of BBRv3 makes BBRv3"),

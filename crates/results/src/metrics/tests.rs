@@ -609,7 +609,7 @@ fn flows_that_end_apart_have_windows_of_their_own() {
 
 /// `a` and `b` have 15 and 5 Mbit/s alternately, 7 s each: over 14 s, one turn of each, they are even.
 #[test]
-fn flows_that_alternate_are_told_beside_a_jain_of_one() {
+fn alternating_flows_are_reported_next_to_a_jain_of_one() {
     let mut s = plain();
     s.duration = Span::from_secs(60);
     s.sample_interval = Span::from_millis(500);
@@ -962,7 +962,7 @@ fn flows_are_recorded_per_flow_if_they_are_few_or_asked_for() {
     assert!(rest.flows.iter().copied().eq(0..=FEW));
     s.flows[3].delays = Some(true);
     assert_eq!(names(&s), ["f-3", ""]);
-    for (that, told) in [
+    for (that, wanted) in [
         ("p99(sojourn, first.down.qdisc) < 1s and mean(packet_rtt, a) < 1s", &["f-3", ""][..]),
         ("p99(pdv, a) < 1s and goodput(b) > 0", &["a", "f-3", ""]),
         (
@@ -972,7 +972,7 @@ fn flows_are_recorded_per_flow_if_they_are_few_or_asked_for() {
         ("mean(packet_owd, ping) < 1s", &["ping", "f-3", ""]),
     ] {
         s.checks = check(that);
-        assert_eq!(names(&s), told, "{that}");
+        assert_eq!(names(&s), wanted, "{that}");
     }
 }
 

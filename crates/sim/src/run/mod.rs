@@ -288,12 +288,12 @@ impl Simulation {
     /// # Errors
     /// As [`Simulation::advance_to`], and [`RunError::Cancelled`].
     pub fn run(mut self, watch: &dyn Watch) -> Result<Vec<Table>, RunError> {
-        let mut told = self.now;
+        let mut reported = self.now;
         let (mut looked, mut looks) = (self.now, 0);
         while self.now < self.end {
-            let there = self.advance(told + TELL_EVERY, EVENTS_BETWEEN_LOOKS)?;
+            let there = self.advance(reported + TELL_EVERY, EVENTS_BETWEEN_LOOKS)?;
             if there {
-                told = self.now;
+                reported = self.now;
             }
             looks = if self.now == looked { looks + 1 } else { 0 };
             looked = self.now;

@@ -64,7 +64,7 @@ struct End {
     /// Bytes of its stream that it has sent.
     sent: u32,
     /// Bytes of the other's stream that it has acknowledged.
-    told: u32,
+    acked: u32,
     /// The last receive window that it announced, bytes.
     window: u32,
     /// Marked packets of the other that it has counted.
@@ -130,7 +130,7 @@ impl Conversation {
             full: mss(flow.ip),
             short: Vec::new(),
             sent: 0,
-            told: 0,
+            acked: 0,
             // That of a SYN, until there is an acknowledgement.
             window: u32::from(u16::MAX),
             counted: 0,
@@ -221,17 +221,17 @@ impl Conversation {
                 }
                 // A segment acknowledges what its host has acknowledged before, and no more: the model's ACKs are
                 // packets of their own.
-                packet.beside = end.told;
+                packet.opposite = end.acked;
                 packet.window = scaled(end.window, self.window_scale);
             }
             Body::Ack(ack) => {
-                let told = self.bytes_before(1 - from, ack.ack);
+                let acked = self.bytes_before(1 - from, ack.ack);
                 let end = &mut self.ends[from];
-                if after(told, end.told) {
-                    end.told = told;
+                if after(acked, end.acked) {
+                    end.acked = acked;
                 }
                 end.window = ack.window;
-                packet.beside = end.sent;
+                packet.opposite = end.sent;
                 packet.window = scaled(ack.window, self.window_scale);
             }
             _ => {}

@@ -209,7 +209,7 @@ fn data(c: &Conversation, data: &Data, packet: &PacketBox, flags: Flags) -> TcpH
     let mut header = empty(c, from_receiver, flags);
     header.sequence_number = c.byte(from_receiver, data.seq);
     header.acknowledgment_number =
-        c.initial(!from_receiver).wrapping_add(1).wrapping_add(packet.beside);
+        c.initial(!from_receiver).wrapping_add(1).wrapping_add(packet.opposite);
     header.window_size = packet.window;
     header.psh = data.push;
     let mut options = Options::new();
@@ -225,7 +225,7 @@ fn data(c: &Conversation, data: &Data, packet: &PacketBox, flags: Flags) -> TcpH
 fn acknowledgement(c: &Conversation, ack: &Ack, packet: &PacketBox) -> TcpHeader {
     let from_receiver = packet.is_from_receiver();
     let mut header = empty(c, from_receiver, ack.ecn);
-    header.sequence_number = c.initial(from_receiver).wrapping_add(1).wrapping_add(packet.beside);
+    header.sequence_number = c.initial(from_receiver).wrapping_add(1).wrapping_add(packet.opposite);
     let byte = |seq| c.byte(!from_receiver, seq);
     header.acknowledgment_number = byte(ack.ack);
     header.window_size = packet.window;

@@ -196,7 +196,7 @@ fn a_call_queues_its_own_bursts() {
 
 /// Bursts that last longer than a frame follow one another, and time does not run back for them.
 #[test]
-fn a_call_whose_bursts_meet_sends_them_in_turn() {
+fn a_call_with_overlapping_bursts_sends_them_in_turn() {
     let captured = Video::captured(Profile::CallDown, Ecn::NotEct);
     let mean = captured.mean_rate().as_mbit();
     let video = Video { burst_rate: Rate::from_mbit(3), ..captured };

@@ -50,7 +50,7 @@ fn a_path_without_a_rate() {
 
 /// Frames of a stream of 10 Tbit/s: their mean is foreseen, too.
 #[test]
-fn a_video_whose_frames_are_gigabytes() {
+fn a_video_with_frames_of_gigabytes() {
     let hop = "qdisc = \"fq\"\nrate = \"1mbit\"\nrtt = \"3ms\"";
     let scenario = scenario(
         hop,
@@ -93,7 +93,7 @@ fn what_cannot_be_changed_of_a_child() {
 /// `reorder` needs a delay: an event that takes it away is refused before the run, whatever the order of the events in
 /// the file, and only if it comes while those words are there.
 #[test]
-fn a_delay_of_nothing_beside_reordering() {
+fn a_delay_of_zero_next_to_reordering() {
     let event = |at: &str, what: &str| {
         let name = at.split_whitespace().next().unwrap_or("");
         format!("[[event]]\nname = \"e{name}\"\nat = \"{at}\"\nhop = \"b\"\n{what}\n")

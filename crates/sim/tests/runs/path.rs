@@ -450,7 +450,7 @@ fn a_radio_link_sends_bursts_at_its_rate() {
 
 /// The ladder is visited evenly, the rate of an event holds, and bursts make an idle ping wait.
 #[test]
-fn a_radio_link_wanders_until_it_is_told() {
+fn a_radio_link_wanders_until_an_event_sets_its_rate() {
     let mut s = base(&["cubic"], 60);
     s.flows[0].traffic = udp(Rate::from_mbit(100));
     crate::bench::over_a_line(&mut s, Rate::from_mbit(1000));

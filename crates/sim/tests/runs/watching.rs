@@ -40,7 +40,7 @@ fn ten_seconds(step: Span) -> Scenario {
 
 /// At least each simulated second, whatever the sample interval; the last is the whole length.
 #[test]
-fn progress_is_told_each_second_and_at_the_end() {
+fn progress_is_reported_each_second_and_at_the_end() {
     for step in [Span::from_millis(50), Span::from_secs(4)] {
         let watcher = Watcher::new(Span::MAX);
         Sim::new().run(&ten_seconds(step).clone().into(), &watcher).expect("it runs");

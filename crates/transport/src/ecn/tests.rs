@@ -188,7 +188,7 @@ fn the_echo_of_sce_turns_with_the_codepoint() {
 
 /// ECT(1) is ECT to a receiver without SCE, and AccECN's bit is AccECN's.
 #[test]
-fn sce_is_told_beside_rfc_3168_alone() {
+fn sce_is_echoed_with_rfc_3168_alone() {
     for (sce, agreed) in [(false, Agreed::Rfc3168), (true, Agreed::AccEcn), (true, Agreed::Off)] {
         let mut echo = Echo::new(true, sce, false);
         echo.agreed = agreed;
@@ -196,8 +196,9 @@ fn sce_is_told_beside_rfc_3168_alone() {
         echo.turn(Ect0, true);
         assert_eq!((echo.turn(Ect1, true), echo.flags()), (None, before), "{sce} {agreed:?}");
     }
-    for (agreed, told) in [(Agreed::Off, false), (Agreed::Rfc3168, true), (Agreed::AccEcn, false)] {
-        assert_eq!(EcnFeedback::echoes_sce(agreed, Flags::from_ace(0b100)), told);
+    for (agreed, echoes) in [(Agreed::Off, false), (Agreed::Rfc3168, true), (Agreed::AccEcn, false)]
+    {
+        assert_eq!(EcnFeedback::echoes_sce(agreed, Flags::from_ace(0b100)), echoes);
     }
 }
 

@@ -122,7 +122,7 @@ fn a_pushed_segment_is_acknowledged_at_once() {
 /// While arrivals widen the window, each is acknowledged (`tcp_grow_window` sets the lowest bit of the quick count):
 /// sixteen at first, and then as long as it grows.
 #[test]
-fn a_growing_window_is_told_at_once() {
+fn a_growing_window_is_announced_at_once() {
     let mut t = Script::new(WindowPolicy::Autotuned, &LINUX_5_10, false);
     let mut last = t.receiver.window.initial();
     assert_eq!(last, 45 * MSS, "65160, as every trace of the time begins with");
@@ -175,7 +175,7 @@ fn a_long_pause_brings_quick_acks_back() {
 /// The first three duplicates go at once (`TCP_FASTRETRANS_THRESH`), the next are held back: 5 % of the round trip of
 /// 20 ms is 1 ms, which is also the bound.
 #[test]
-fn duplicates_are_told_at_once_three_times_then_held_back() {
+fn duplicates_are_acknowledged_at_once_three_times_then_held_back() {
     let mut t = Script::settled(&LINUX_5_10, false);
     assert_eq!(t.at(31_000, 17), "16 s17");
     assert_eq!(t.at(31_100, 18), "16 s17-18");

@@ -153,7 +153,7 @@ impl Sender {
 
     /// The control has given segments another size (`tcp_sync_mss`): unsent data is cut again.
     #[cold]
-    pub(super) fn cut_anew(&mut self) {
+    pub(super) fn cut_again(&mut self) {
         let (mss, counted, bytes) = (self.tcb.control.mss, self.tcb.view.mss, self.unsent_bytes());
         self.data.buffer_left = (self.data.buffer_left * counted / mss).max(1);
         self.tcb.view.mss = mss;
@@ -164,7 +164,7 @@ impl Sender {
             self.data.last_len = (bytes - (segments - 1) * u64::from(mss)) as u32;
         }
         if let Some(buffer) = &mut self.data.send_buffer {
-            buffer.cut_anew(self.tcb.view.nxt, mss, self.data.end);
+            buffer.cut_again(self.tcb.view.nxt, mss, self.data.end);
         }
         self.take_window(self.peer.window);
     }

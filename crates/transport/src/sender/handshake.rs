@@ -77,7 +77,7 @@ impl Sender {
             self.tcb.view.options = WHOLE;
             self.tcb.view.headers += WHOLE;
             self.tcb.control.mss -= WHOLE;
-            self.cut_anew();
+            self.cut_again();
         }
     }
 

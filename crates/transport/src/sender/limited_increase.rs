@@ -116,7 +116,7 @@ mod tests {
 
     /// A reduction forgets the earlier flight; only the present flight counts. A window above the bound stays.
     #[test]
-    fn a_reduction_begins_anew() {
+    fn a_reduction_starts_again() {
         let mut played = Played::new(40);
         played.round(40);
         (played.tcb.control.cwnd, played.tcb.control.ssthresh) = (20, 20);
@@ -126,7 +126,7 @@ mod tests {
 
     /// With another slow start it holds, too.
     #[test]
-    fn beside_another_slow_start() {
+    fn next_to_another_slow_start() {
         let mut played = Played::new(10);
         let kind = slow_start::Kind::HyStartPlusPlus;
         let with = crate::cc::WithSlowStart::new(kind, played.cc.clone()).unwrap();

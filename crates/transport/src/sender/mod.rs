@@ -306,7 +306,7 @@ impl Sender {
     fn follow_control(&mut self) {
         self.tcb.note_app_limited();
         if self.tcb.control.mss != self.tcb.view.mss {
-            self.cut_anew();
+            self.cut_again();
         }
     }
 

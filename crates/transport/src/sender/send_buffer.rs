@@ -128,7 +128,7 @@ impl SendBuffer {
     }
 
     /// Segments have another size now.
-    pub(super) fn cut_anew(&mut self, nxt: Seq, mss: u32, data_end: Seq) {
+    pub(super) fn cut_again(&mut self, nxt: Seq, mss: u32, data_end: Seq) {
         let (bytes, mss) = (self.unsent.iter().sum::<u64>(), u64::from(mss));
         (self.end, self.odd) = (nxt.wrapping_add((bytes / mss) as u32), bytes % mss);
         if before(data_end, self.end.wrapping_add(1)) {

@@ -70,10 +70,10 @@ def unsealed(content: bytes) -> object:
     found = _SEAL.fullmatch(content, len(body))
     if found is not None and hashlib.sha256(body).hexdigest().encode() != found[1]:
         raise ValueError("its SHA-256 is not that of what was written")
-    told = json.loads(content)
-    if isinstance(told, dict) and (told.pop("sha256", None) is None) != (found is None):
+    fields = json.loads(content)
+    if isinstance(fields, dict) and (fields.pop("sha256", None) is None) != (found is None):
         raise ValueError("its SHA-256 does not stand where it was written")
-    return told
+    return fields
 
 
 def why(error: Exception) -> str:

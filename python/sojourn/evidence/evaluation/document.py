@@ -1,10 +1,10 @@
 """Documents that say how something is to be evaluated, as they are written down.
 
 A file has the document's ``name``, its ``title``, the kind of its subject (``of``: ``cc``, ``qdisc`` or ``media``),
-``how`` its verdicts come about, the ``references`` with figures in the build (words by name), the references that are
-the incumbents (``beside``; ``beside_origin`` is the origin of a rule by them), ``notes`` on references, its rows, and
-the demands that no run can test (``not_covered``, by section). Runs on the Linux engine take longer, so ``linux``
-chooses some: ``settings`` of every suite, and cells (labels by axis) by suite. Without that table, all are run.
+``how`` its verdicts come about, the ``references`` with figures in the build (words by name), the ``incumbents`` among
+them (``incumbents_origin`` is the origin of a rule by them), ``notes`` on references, its rows, and the demands that no
+run can test (``not_covered``, by section). Runs on the Linux engine take longer, so ``linux`` chooses some:
+``settings`` of every suite, and cells (labels by axis) by suite. Without that table, all are run.
 
 A row has the ``section``, the ``level`` in the document's own word, the ``criterion`` in a line, the ``suite`` to run,
 and figures. A figure has a ``name``, a ``metric`` (of several the least counts), a ``unit`` for people, its cells
@@ -133,7 +133,7 @@ class Document:
     """How its verdicts come about, for pages."""
     references: Mapping[str, str]
     """Subjects with figures in the build: words by name."""
-    beside: tuple[str, ...]
+    incumbents: tuple[str, ...]
     """The incumbents, by the names of the references."""
     rows: tuple[Row, ...]
     not_covered: Mapping[str, str]
@@ -173,8 +173,8 @@ def read(name: str) -> Document:
         tree["of"],
         tree["how"],
         tree["references"],
-        tuple(tree["beside"]),
-        tuple(_row(row, tree.get("beside_origin", "")) for row in tree["row"]),
+        tuple(tree["incumbents"]),
+        tuple(_row(row, tree.get("incumbents_origin", "")) for row in tree["row"]),
         tree["not_covered"],
         _linux(tree["linux"]) if "linux" in tree else None,
         tree.get("notes", {}),
@@ -188,12 +188,12 @@ def _linux(table: Mapping[str, Any]) -> Linux:
     return Linux(tuple(table.get("settings", ())), cells)
 
 
-def _row(row: Mapping[str, Any], beside_origin: str) -> Row:
-    figures = tuple(_figure(figure, beside_origin) for figure in row["figure"])
+def _row(row: Mapping[str, Any], incumbents_origin: str) -> Row:
+    figures = tuple(_figure(figure, incumbents_origin) for figure in row["figure"])
     return Row(row["id"], row["section"], row["level"], row["criterion"], row["suite"], figures)
 
 
-def _figure(figure: Mapping[str, Any], beside_origin: str) -> Figure:
+def _figure(figure: Mapping[str, Any], incumbents_origin: str) -> Figure:
     if unknown := figure.keys() - _FIGURE_KEYS:
         raise ValueError(f"{figure['name']}: there is no {', '.join(sorted(unknown))}")
     metric = figure["metric"]
@@ -203,7 +203,7 @@ def _figure(figure: Mapping[str, Any], beside_origin: str) -> Figure:
         rule = Bound.parse(figure["bound"])
     elif "pair" in figure:
         rule = Pair(figure["pair"], figure.get("factor", 1.0), figure.get("plus", 0.0), figure.get("of_full", 0.0))
-        origin = origin or beside_origin
+        origin = origin or incumbents_origin
     return Figure(
         figure["name"],
         (metric,) if isinstance(metric, str) else tuple(metric),

@@ -136,10 +136,10 @@ def _judged(suite: str, figure: Figure, cell: Cell, subject: Values, incumbents:
             case Bound() as bound:
                 holds.append(bound.holds(value))
             case Pair() as pair:
-                beside = [other[seed] for other in others if not math.isnan(other.get(seed, math.nan))]
-                if beside:
+                theirs = [other[seed] for other in others if not math.isnan(other.get(seed, math.nan))]
+                if theirs:
                     most = subject.most(suite, cell, figure.metrics[0], seed) if pair.of_full else math.inf
-                    limits.append(pair.limit(beside, most))
+                    limits.append(pair.limit(theirs, most))
                     holds.append(pair.holds(value, limits[-1]))
             case None:
                 pass

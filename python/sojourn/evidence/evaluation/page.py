@@ -64,7 +64,7 @@ def telling(row: JudgedRow) -> str:
 
 
 def markdown(
-    document: Document, subject: Subject, rows: Sequence[JudgedRow], beside: Mapping[str, Sequence[JudgedRow]]
+    document: Document, subject: Subject, rows: Sequence[JudgedRow], known_rows: Mapping[str, Sequence[JudgedRow]]
 ) -> str:
     """Return the evaluation as a page: a row a criterion, then each figure in each cell."""
     word = subject.word
@@ -73,16 +73,16 @@ def markdown(
         "",
         f"{document.about[:1].upper()}{document.about[1:]}. {document.how}",
         "",
-        f"| § | level | criterion | {word} | what decides | {' | '.join(beside)} |",
-        f"|---|---|---|---|---|{'---|' * len(beside)}",
+        f"| § | level | criterion | {word} | what decides | {' | '.join(known_rows)} |",
+        f"|---|---|---|---|---|{'---|' * len(known_rows)}",
     ]
     for index, row in enumerate(rows):
-        others = " | ".join(MARKS[other[index].verdict] for other in beside.values())
+        others = " | ".join(MARKS[other[index].verdict] for other in known_rows.values())
         what = row.row
         lines.append(
             f"| {what.section} | {what.level} | {what.criterion} | {_verdict(row)} | {telling(row)} | {others} |"
         )
-    notes = [f"- {name}: {note}." for name, note in document.notes.items() if name in beside]
+    notes = [f"- {name}: {note}." for name, note in document.notes.items() if name in known_rows]
     lines += ["", *notes] if notes else []
     lines += ["", "Not covered:", ""]
     lines += [f"- §{section}: {why}." for section, why in document.not_covered.items()]

@@ -243,9 +243,9 @@ def summarise(judged: Sequence[Judged]) -> list[Summary]:
 def _summary(quantity: str, by: str, group: str, members: Sequence[tuple[Judged, Sequence[Value]]]) -> Summary:
     agreed = [all(value.agrees for value in values) for _, values in members]
     # What was published as nothing has no relative error.
-    told = [(group, True, values[0].bias) for _, values in members if not math.isnan(values[0].bias)]
+    entries = [(group, True, values[0].bias) for _, values in members if not math.isnan(values[0].bias)]
     nothing = dict.fromkeys(("median_bias", "median_abs_error", "p90_abs_error"), math.nan)
-    found = json.loads(_core.summarise(told))[0] if told else nothing
+    found = json.loads(_core.summarise(entries))[0] if entries else nothing
     found |= {"group": group, "rows": len(agreed), "coverage": sum(agreed) / len(agreed)}
     errors = [j.sum_errors[quantity] for j, _ in members if quantity in j.sum_errors]
     close = sum(abs(error) <= CLOSE for error in errors) / len(errors) if errors else math.nan

@@ -44,7 +44,7 @@ class Noise:
         return cls({key: math.sqrt(_mean(values)) for key, values in squares.items()})
 
     @classmethod
-    def beside(cls, published: Path) -> Self:
+    def of_table(cls, published: Path) -> Self:
         """Read the noise from the folder of a table of published rows, or return none.
 
         ``s1_50mbit.csv`` goes with ``s1_replicate_noise.csv``: both names begin with the same word before the first

@@ -161,8 +161,8 @@ def _panel(
             drawn.set_label(bar.series)
             if bar.high > bar.low:
                 # In a stack the ranges are side by side, since those of two parts may overlap.
-                beside = wide * 0.72 * ((index + 0.5) / len(own) - 0.5) if chart.stacked else 0.0
-                axes.vlines(x + beside, foot + bar.low, foot + bar.high, color=INK, linewidth=0.9)
+                shift = wide * 0.72 * ((index + 0.5) / len(own) - 0.5) if chart.stacked else 0.0
+                axes.vlines(x + shift, foot + bar.low, foot + bar.high, color=INK, linewidth=0.9)
             if bar.seeds:
                 axes.plot([x] * len(bar.seeds), bar.seeds, color=INK, linestyle="", marker=".", markersize=3.5)
             if chart.stacked:

@@ -52,7 +52,7 @@ def draw(overlay: Overlay) -> str:
         (
             label,
             [
-                Line(flow[column], flow_colour(index), dashed=dashed, told=f"{overlay.names[index]}, {engine}")
+                Line(flow[column], flow_colour(index), dashed=dashed, page_name=f"{overlay.names[index]}, {engine}")
                 for (side, dashed), engine in zip(both, overlay.engines, strict=True)
                 for index, flow in enumerate(side.flows)
             ],
@@ -60,7 +60,7 @@ def draw(overlay: Overlay) -> str:
         for label, column in ROWS
     ]
     queues = [
-        Line(side.queue, QUEUE, dashed=dashed, told=engine)
+        Line(side.queue, QUEUE, dashed=dashed, page_name=engine)
         for (side, dashed), engine in zip(both, overlay.engines, strict=True)
     ]
     drawn.append((QUEUE_DELAY, queues))

@@ -69,8 +69,8 @@ class Scales:
 def part(panel: Panel, scales: Scales, title: str = "") -> Part:
     """Return the panel as a chart with the names of its flows, under a heading if one is given."""
     strips = [
-        Strip(RATE, [Line(flow.rate, flow.look.colour, told=flow.name) for flow in panel.flows], scales.rate, 1.5),
-        Strip(RTT, [Line(flow.rtt, flow.look.colour, told=flow.name) for flow in panel.flows], scales.rtt),
+        Strip(RATE, [Line(flow.rate, flow.look.colour, page_name=flow.name) for flow in panel.flows], scales.rate, 1.5),
+        Strip(RTT, [Line(flow.rtt, flow.look.colour, page_name=flow.name) for flow in panel.flows], scales.rtt),
         *(Strip(queue_title(name), [Line(band, QUEUE)], scales.queue) for name, band in panel.queues),
     ]
     shows = f"{panel.title}: throughput, RTT and queue delay over time"

@@ -196,8 +196,8 @@ class PointChart:
                     continue
                 shown = self._colour(colour)
                 if any(p.high > p.low for p in own):
-                    beside = [[max(p.mean - p.low, 0) for p in own], [max(p.high - p.mean, 0) for p in own]]
-                    self._bars(axes, own, shown, y=beside)
+                    ranges = [[max(p.mean - p.low, 0) for p in own], [max(p.high - p.mean, 0) for p in own]]
+                    self._bars(axes, own, shown, y=ranges)
                 if any(p.x_high > p.x_low for p in own):
                     along = [[max(p.x - p.x_low, 0) for p in own], [max(p.x_high - p.x, 0) for p in own]]
                     self._bars(axes, own, shown, x=along)

@@ -47,7 +47,7 @@ class Line:
     name: str = ""
     """Written at the axes themselves; empty where the heading names it."""
     dashed: bool = False
-    told: str = ""
+    page_name: str = ""
     """Its name next to its values in a page, where the heading names it."""
 
 
@@ -107,10 +107,10 @@ class Traces:
 
 
 def _strip(axes: "Axes", strip: Strip) -> None:
-    beside = {line.colour for line in strip.lines if line.dashed}
+    dashed_colours = {line.colour for line in strip.lines if line.dashed}
     for line in strip.lines:
         band = line.band
-        label = line.name or line.told
+        label = line.name or line.page_name
         if band.low:
             axes.fill_between(
                 band.t, band.low, band.high, color=line.colour, alpha=0.25, linewidth=0, label=label, gid=RANGE
@@ -121,7 +121,7 @@ def _strip(axes: "Axes", strip: Strip) -> None:
                 axes.plot(band.t, values, color=line.colour, label=label, gid=role, visible=False)
         style = DASHED if line.dashed else "solid"
         # Paler below the dashes of the same colour, so that both are seen where they run along one another.
-        strength = 0.5 if line.colour in beside and not line.dashed else 0.9
+        strength = 0.5 if line.colour in dashed_colours and not line.dashed else 0.9
         axes.plot(band.t, band.value, color=line.colour, linestyle=style, linewidth=1.2, alpha=strength, label=label)
     strip.axis.apply(axes)
     axes.set_ylabel(strip.title.replace(" (", "\n("))

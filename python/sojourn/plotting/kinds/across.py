@@ -95,8 +95,8 @@ def of_seeds_said(found: Sequence[Measured], cells: Sequence[Cell], statistic: s
     seeds = seeds_said(cells)
     of = seeds if seeds == "one seed" else f"{what} of {seeds}"
     ranges = any(one.spread.high > one.spread.low and not one.dots for one in found)
-    beside = [*(["each dot is a seed"] if dots else []), *(["the thin lines span the seeds"] if ranges else [])]
-    return "; ".join([of, *beside])
+    notes = [*(["each dot is a seed"] if dots else []), *(["the thin lines span the seeds"] if ranges else [])]
+    return "; ".join([of, *notes])
 
 
 def metrics_of(option: str) -> list[str]:

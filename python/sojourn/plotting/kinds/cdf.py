@@ -26,7 +26,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         for cell in cells
         for own in distributions(cell, quantity, options["of"], window)
     ]
-    whose = {own.of for _, own in found}
+    subjects = {own.of for _, own in found}
     roles = Roles.of([own for own, _ in found], {o: options[o] for o in ("colour", "dash", "panel")}).in_panels(
         own for own, _ in found
     )
@@ -50,7 +50,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
     title = f"{f'{said} ({label.unit})' if label.unit else said}, {where}"
     log = options["log"] == "yes"
     chart = CurveChart(curves, title, side, f"distribution of {said}", tail, log)
-    of = f" of {whose.pop()}" if len(whose) == 1 else ""
+    of = f" of {subjects.pop()}" if len(subjects) == 1 else ""
     caption = f"Distribution of {labels.inside(said)}{of}, {where}; {seeds_said(cells)} of each cell together."
     return Drawn(Sheet([chart.part()]), pl.concat(frames, how="diagonal"), caption)
 

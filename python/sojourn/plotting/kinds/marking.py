@@ -116,7 +116,7 @@ def _percent(band: Band) -> Band:
 
 
 def _flow_lines(flows: Sequence[FlowLines], what: str) -> list[Line]:
-    return [Line(getattr(flow, what), flow.look.colour, told=flow.name) for flow in flows]
+    return [Line(getattr(flow, what), flow.look.colour, page_name=flow.name) for flow in flows]
 
 
 def _mark_lines(marks: Sequence[tuple[str, Band]]) -> list[Line]:

@@ -52,7 +52,7 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
                         band,
                         flow_colour(flows.index(flow)) if flow else QUEUE,
                         dashed=dashed,
-                        told=", ".join(filter(None, (flow, names[dashed]))),
+                        page_name=", ".join(filter(None, (flow, names[dashed]))),
                     )
                     for own, dashed in zip(both, (False, True), strict=True)
                     for quantity, flow, band in own

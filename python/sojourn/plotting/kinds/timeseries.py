@@ -43,7 +43,10 @@ def _make(runs: Sequence[Run], options: Options) -> Drawn:
         strips = [
             Strip(
                 str(of_column(options["table"], name)),
-                [Line(band, flow_colour(subjects.index(subject)), told=subject) for subject, band in own[name].items()],
+                [
+                    Line(band, flow_colour(subjects.index(subject)), page_name=subject)
+                    for subject, band in own[name].items()
+                ],
                 axes[name],
                 height=1.4,
             )

@@ -128,13 +128,13 @@ def _range(spread: Spread) -> str:
 
 
 def _verdict(lines: Sequence[Line]) -> str:
-    told = [
+    parts = [
         f"{x.metric} in {x.equivalent} of {x.count - x.undecided} decided cells, {x.undecided} not decided"
         for x in lines
         if x.by == "all" and x.metric in parity.HEADLINES
     ]
     said = "agree" if parity.holds(lines) else "do not agree"
-    return f"The engines {said} ({parity.ENOUGH:.0%} of the decided cells is asked): equivalent in {'; '.join(told)}."
+    return f"The engines {said} ({parity.ENOUGH:.0%} of the decided cells is asked): equivalent in {'; '.join(parts)}."
 
 
 def _seeds(pairs: Sequence[Pair]) -> str:

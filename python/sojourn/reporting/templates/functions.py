@@ -172,7 +172,7 @@ class Functions:
     def topology(self, experiment: str, cell: str = "") -> str:
         _, run = self._results.chosen(experiment, cell)[0]
         stem = experiment.replace("/", "-") + "-topology"
-        path = f"{self._results.beside}/{stem}.svg"
+        path = f"{self._results.picture_folder}/{stem}.svg"
         svg = drawing.draw(run.scenario)
         self.shown[path] = f"The rig of {experiment}"
         self.ready[path] = svg

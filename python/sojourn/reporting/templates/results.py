@@ -87,7 +87,7 @@ class Results:
     """The runs of a folder, and the pictures that were asked for while a page was rendered."""
 
     evidence: Evidence
-    beside: str
+    picture_folder: str
     """The folder of pictures, relative to the page."""
     pictures: dict[str, Picture] = field(default_factory=dict)
     exports: dict[str, Record] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class Results:
     @property
     def own(self) -> Mapping[str, Sequence[tuple[Record, Run]]]:
         """The runs of the suite that the page is called after; all if there are none."""
-        found = {name: runs for name, runs in self.runs.items() if name.partition("/")[0] == self.beside}
+        found = {name: runs for name, runs in self.runs.items() if name.partition("/")[0] == self.picture_folder}
         return found or self.runs
 
     def chosen(self, experiment: str, pattern: str = "") -> list[tuple[Record, Run]]:
@@ -155,7 +155,7 @@ class Results:
             stem = f"{stem}-{len(self.pictures)}"
             asked = replace(asked, stem=stem)
         self.pictures[stem] = asked
-        return f"{self.beside}/{stem}.svg"
+        return f"{self.picture_folder}/{stem}.svg"
 
     def draw(self, processes: int, watcher: Callable[[int, int], None] | None = None) -> dict[str, Painted]:
         """Draw every picture that was asked for; return them by stem.
@@ -193,7 +193,7 @@ class Results:
     def files(self, record: Record) -> Mapping[str, str]:
         """Return the files of a run by title, with paths relative to the page: its data as a folder, its captures."""
         self.exports[record.name] = record
-        return {"data": f"{self.beside}/{record.name}", **self.captures(record)}
+        return {"data": f"{self.picture_folder}/{record.name}", **self.captures(record)}
 
     def loads(self, run: Run) -> list[str]:
         """Return the names of a run's flows that carry data for their own sake."""

@@ -38,7 +38,7 @@ fn the_first_mark_halves() {
 
 /// Sixteen rounds with all packets marked, from zero: 1 − (15/16)^16 = 0.644.
 #[test]
-fn alpha_from_nought() {
+fn alpha_from_zero() {
     let (mut p, mut t) = established(20, 25_000);
     p.saw_ce = true;
     for _ in 0..16 {

@@ -24,13 +24,13 @@ def rows(entries: Sequence[Entry]) -> list[Row]:
     return [_measured(row, flows) for row, flows in _runs(entries) if not changes(row)]
 
 
-def described(beside: Path) -> dict[str, Row]:
+def described(neighbour: Path) -> dict[str, Row]:
     """Return the published runs by name, without figures, from the ``ect1.csv`` in another table's folder.
 
     Raises:
         UsageError: if there is none, or it cannot be understood.
     """
-    entries = read(beside.with_name("ect1.csv"), NEEDED)
+    entries = read(neighbour.with_name("ect1.csv"), NEEDED)
     return {flows[0].text("run"): row for row, flows in _runs(entries)}
 
 

@@ -1,4 +1,4 @@
-"""Modules in the folder of a user's file that the file imports: they are part of a run's identity.
+"""Modules that a user's file imports from its own folder: they are part of a run's identity.
 
 They are found by reading the imports, also those of imported modules, and are read again whenever the file is: a module
 of the same name that somebody else has imported is neither used nor replaced. Relative imports are not understood,
@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-def beside(path: str, content: bytes) -> dict[str, Path]:
+def siblings(path: str, content: bytes) -> dict[str, Path]:
     """Return the files in its folder that a file imports, directly or indirectly, by module name.
 
     What is no Python is passed over: whoever runs it says so.
