@@ -82,6 +82,8 @@ def index() -> str:
                 ]
             )
         head = ["claim", "finding", "published", "our verdict", "with Linux's TCP"]
+        if not any(line[-1] for line in lines):
+            head, lines = head[:-1], [line[:-1] for line in lines]
         parts += [f"## {source}", "", markdown(head, lines), ""]
     return "\n".join(parts)
 
@@ -175,13 +177,6 @@ def _page(
             shlex.join(["sojourn", "claims", "results/all", "--claim", claim.id, "--details"]),
         ]
     )
-    table = markdown(
-        ["what we measure", "bound", "cells", "reproduced in", "least", "greatest", "verdict"],
-        (
-            [own[key] for key in ("part", "bound", "cells", "reproduced", "least", "greatest", "verdict")]
-            for own in parts
-        ),
-    )
     sections = [
         f"# {claim.id}: {claim.finding}",
         f"**The source:** {claim.published} ({claim.source}; {claim.where}).",
@@ -189,7 +184,7 @@ def _page(
             f"**Our verdict:** {ours['verdict']}. In the deciding cell: {value}, {what}. We judged {ours['runs']}, "
             f"{ours['seeds']} seeds per cell."
         ),
-        f"## What we measure\n\n{table}",
+        f"## What we measure\n\n{_parts(parts)}",
         *_real(real),
         *([f"## Remarks\n\n{claim.remark}"] if claim.remark else []),
         *_reasons(claim),
@@ -209,13 +204,27 @@ def _page(
 def _real(parts: Sequence[dict[str, str]]) -> list[str]:
     if not parts:
         return []
-    keys = ("part", "bound", "cells", "reproduced", "least", "greatest", "seeds", "verdict")
-    head = ["what we measure", "bound", "cells", "reproduced in", "least", "greatest", "seeds", "verdict"]
-    return [
-        "### With Linux's TCP\n\nA Linux 7.3 kernel sends and receives the CUBIC and Reno flows; the queues and all "
-        "other flows are ours (`sojourn run --engine linux --real-tcp cubic --real-tcp reno`).\n\n"
-        + markdown(head, ([own[key] for key in keys] for own in parts))
-    ]
+    about = (
+        "A Linux 7.3 kernel sends and receives the CUBIC and Reno flows; the queues and all other flows are ours "
+        f"(`sojourn run --engine linux --real-tcp cubic --real-tcp reno`). {parts[0]['seeds']} seeds per cell."
+    )
+    return [f"### With Linux's TCP\n\n{about}\n\n{_parts(parts)}"]
+
+
+def _parts(parts: Sequence[dict[str, str]]) -> str:
+    return markdown(
+        ["what we measure", "bound", "reproduced in", "over the cells", "verdict"],
+        (
+            [
+                own["part"],
+                own["bound"],
+                f"{own['reproduced']} of {own['cells']}",
+                own["least"] if own["least"] == own["greatest"] else f"{own['least']} to {own['greatest']}",
+                own["verdict"],
+            ]
+            for own in parts
+        ),
+    )
 
 
 def _reasons(claim: claims.Claim) -> list[str]:

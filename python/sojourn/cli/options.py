@@ -41,8 +41,8 @@ def on_kernel(engine: str, kernel: str | None) -> str:
 Engine = Annotated[
     str,
     typer.Option(
-        help="The engine: [b]sim[/b], the simulator, [b]linux[/b], the kernel in virtual time ([b]linux:NAME[/b], "
-        "the kernel of this name), or [b]live[/b], the machine's own TCP behind our queues.",
+        help="The engine: [b]sim[/b] (the simulator), [b]linux[/b] (a kernel in virtual time; [b]linux:NAME[/b] "
+        "chooses one) or [b]live[/b] (the machine's own TCP behind our queues).",
         metavar="NAME",
         autocompletion=complete.engines,
     ),

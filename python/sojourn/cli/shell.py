@@ -89,11 +89,11 @@ def shell(
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> None:
-    """Run a command behind a queue, on this machine and without root; its host is a network namespace of its own.
+    """Run a command behind a queue on this machine, without root, in network namespaces of its own.
 
     Exits with the status of the command (124 after --duration).
 
-    Without a command it is your $SHELL. docs/live.md says how it works and when its numbers are valid.
+    Without a command it runs your $SHELL. docs/live.md says how it works and when its numbers are valid.
     """
     from sojourn.quick.line import Line
 
