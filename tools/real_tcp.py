@@ -1,7 +1,7 @@
 """Claims with Linux's own TCP, next to our model of the same kernel.
 
     tools/real_tcp.py DIR...   # runs with --engine linux --real-tcp cubic; writes docs/tables/claims-real.csv and
-                               # docs/parity/real-tcp.csv
+                               # docs/parity/real-tcp.csv. Of a run in two folders, the first counts
 
 A run of these folders differs from the suite's in two ways: Linux's TCP carries out the conventional flows, and its
 version is not the published one. The twin of each run separates the two: the simulator runs the same scenario with its
@@ -45,7 +45,7 @@ def twin(scenario: Mapping[str, Any]) -> dict[str, Any]:
 def twins(runs: Iterable[Run], folder: Path) -> Results:
     """Run the twin of each run, into a folder."""
     scenarios = [_core.Scenario(json.dumps(twin(run.scenario))) for run in runs]
-    keys = runner.run_keys(scenarios, engine="sim", keep="series")
+    keys = runner.run_keys(scenarios, engine="sim", keep="all")
     return Experiment("twins", "", "", "sim", keys).run(folder, quiet=True)
 
 
@@ -82,7 +82,8 @@ def main(folders: Sequence[Path]) -> None:
     own_twins: list[Run] = []
     published: list[Run] = []
     for folder in folders:
-        found = results(folder)
+        there = {_place(run) for run in runs}
+        found = [run for run in results(folder) if _place(run) not in there]
         runs += found
         own_twins += twins(found, folder.with_name(f"{folder.name}-twins"))
         published += published_runs(folder, found)
@@ -111,6 +112,10 @@ def published_runs(folder: Path, runs: Sequence[Run]) -> Results:
         most = max(seed for _, seed in own)
         keys += [key for key in load(name, seeds=most).run_keys if (key.scenario.labels, key.seed) in own]
     return Experiment("published", "", "", "sim", keys).run(folder.with_name(f"{folder.name}-published"), quiet=True)
+
+
+def _place(run: Run) -> tuple[str, Any, int]:
+    return run.scenario.experiment, run.scenario.labels, run.seed
 
 
 def _write(file: Path, head: Sequence[str], body: Iterable[Sequence[str]]) -> None:
