@@ -409,9 +409,9 @@ def test_two_cells_agree(tmp_path: Path) -> None:
     file = tmp_path / "two.toml"
     file.write_text(TWO_CELLS)
     process = start("parity", str(file), "-o", str(tmp_path / "results"), "--json")
-    told, said = process.communicate(timeout=600)
+    output, said = process.communicate(timeout=600)
     assert process.returncode == 0, said
-    summary = {line["metric"]: line for line in json.loads(told)["summary"] if line["by"] == "all"}
+    summary = {line["metric"]: line for line in json.loads(output)["summary"] if line["by"] == "all"}
     assert summary["sum"]["equivalent"] == summary["sum"]["cells"] == 2
     assert summary["queue_delay_mean"]["different"] == summary["share"]["different"] == 0
 
@@ -634,9 +634,9 @@ def test_bits_do_not_depend_on_how_busy_the_machine_is(tmp_path: Path) -> None:
         process = start(
             "try", "--engine", "linux", "--duration", "10s", "--qdisc", "pie ecn", "--json", "cubic", "reno"
         )
-        told, said = process.communicate(timeout=300)
+        output, said = process.communicate(timeout=300)
         assert process.returncode == 0, said
-        return told
+        return output
 
     idle = bits()
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1)]
@@ -660,8 +660,8 @@ def test_what_a_kernel_alone_has_runs_as_anything_else(tmp_path: Path) -> None:
         .replace("linux-7.3", kernel.stack)
     )
     words = ("run", str(file), "--engine", "linux", "--kernel", kernel.label, "-o", str(tmp_path / "results"))
-    told, said = start(*words, "--json").communicate(timeout=300)
-    assert json.loads(told)["cells"][0]["engine"] == f"linux:{kernel.label}", said
+    output, said = start(*words, "--json").communicate(timeout=300)
+    assert json.loads(output)["cells"][0]["engine"] == f"linux:{kernel.label}", said
     [record] = Folder.open(tmp_path / "results").records()
     assert f"kernel {kernel.id}, plan " in record.brief.version
     _, said = start("run", str(file), "-o", str(tmp_path / "sim")).communicate(timeout=60)
@@ -676,9 +676,9 @@ def test_a_kernel_of_ones_own_repeats_its_runs(tmp_path: Path) -> None:
         answers = []
         for _ in range(2):
             words = ("try", *kernel.ccs, "--engine", "linux", "--kernel", kernel.id, "--stack", kernel.stack)
-            told, said = start(*words, "--duration", "5s", "--json").communicate(timeout=300)
-            assert told, said
-            answers.append(told)
+            output, said = start(*words, "--duration", "5s", "--json").communicate(timeout=300)
+            assert output, said
+            answers.append(output)
         assert answers[0] == answers[1]
         [queue] = json.loads(answers[0])["queues"]
         rates = {flow["flow"]: flow["goodput_mbps"] for flow in queue["flows"] if flow["kind"] == "tcp"}
@@ -735,8 +735,8 @@ def test_a_queue_in_python_takes_flows_of_a_kernel_and_of_a_model(tmp_path: Path
     (tmp_path / "own.py").write_text(FIFO)
     (tmp_path / "round.toml").write_text(ROUND)
     words = ("run", str(tmp_path / "round.toml"), "--engine", "linux", "-o", str(tmp_path / "results"), "--json")
-    told, said = start(*words).communicate(timeout=120)
-    assert told, said
+    output, said = start(*words).communicate(timeout=120)
+    assert output, said
     [run] = sojourn.open(tmp_path / "results")
     rates = dict(run.table("flows").group_by("flow").agg(pl.col("goodput_bps").mean()).iter_rows())
     assert rates["kernel"] > 2e6

@@ -82,8 +82,8 @@ def test_what_does_not_hold_is_status_1_with_its_line_in_each_form(folder: Path)
     suite = ET.fromstring(junit.stdout).find("testsuite")  # noqa: S314 - our own
     assert suite is not None
     assert (suite.get("tests"), suite.get("failures")) == ("2", "1")
-    told = json.loads(sojourn("check", "e/line.toml", "--json", cwd=folder).stdout)
-    assert [note["level"] for note in told["notes"]] == ["error", "notice"]
+    result = json.loads(sojourn("check", "e/line.toml", "--json", cwd=folder).stdout)
+    assert [note["level"] for note in result["notes"]] == ["error", "notice"]
 
 
 def test_a_mistake_is_status_2_with_its_place_and_the_others_are_judged(folder: Path) -> None:

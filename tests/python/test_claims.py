@@ -539,10 +539,10 @@ def test_a_claim_that_is_not_reproduced_names_the_missing_mechanism(
     tmp_path: Path, file: Path, runs: Sequence[Run]
 ) -> None:
     missing = Missing("the air", "half of it", "a capture")
-    for bound, told in (("> 6mbit", True), ("> 1mbit", False)):
+    for bound, shown in (("> 6mbit", True), ("> 1mbit", False)):
         claim = written(tmp_path, file, f'value = "goodput(one)"\nbound = "{bound}"')
         verdicts = evaluate([dataclasses.replace(claim, missing=missing)], runs, seeds=FEWEST, threads=1)
-        assert ("| X-1 | the air | half of it | a capture |" in page.markdown(verdicts)) is told
+        assert ("| X-1 | the air | half of it | a capture |" in page.markdown(verdicts)) is shown
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,12 @@ def test_the_workers_of_this_build_may_take_part(dask: str, tmp_path: Path) -> N
     subprocess.run(words, check=True, capture_output=True)
     done = doctor(f"dask://{dask}")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert len(told["workers"]) == 2
-    for worker in told["workers"]:
+    result = json.loads(done.stdout)
+    assert len(result["workers"]) == 2
+    for worker in result["workers"]:
         assert worker["wrong"] == []
         assert worker["notes"] == []
-        assert worker["said"]["builds"] == told["here"]["builds"]
+        assert worker["said"]["builds"] == result["here"]["builds"]
 
 
 def test_a_scheduler_that_is_not_there_is_said() -> None:

@@ -156,8 +156,8 @@ def test_a_number_that_is_none_is_not_observable(run: Run) -> None:
     assert judge(expectation, run, frame, STATES).reason == "x has no value at 0.002 s"
     assert verdict(run, asked("that", "default(x, 1) == 1"), frame)[0] is Verdict.PASSED
     # A control that says of its own number that it is none has answered.
-    told = judge(expectation, run, frame, STATES, reported={"x"})
-    assert (told.verdict, told.deviation and told.deviation.seen) == (Verdict.FAILED, "x = none")
+    result = judge(expectation, run, frame, STATES, reported={"x"})
+    assert (result.verdict, result.deviation and result.deviation.seen) == (Verdict.FAILED, "x = none")
     # What does not hold at another step does not hold.
     assert verdict(run, expectation, steps(x=[None, 2.0]))[0] is Verdict.FAILED
 
@@ -384,10 +384,10 @@ def test_formats_agree() -> None:
     suites = ET.fromstring(formats.junit(found))  # noqa: S314 - our own
     assert [suite.get("failures") for suite in suites] == ["0"] * 4
     assert [suite.get("skipped") for suite in suites] == ["0", "1", "1", "1"]
-    told = json.loads(json.dumps(formats.as_json(found)))
-    assert [one["verdict"] for one in told["cases"]] == ["passed", "failed", "not applicable", "not observable"]
-    assert told["passed"]
-    assert [one["runs_by_verdict"] for one in told["cases"]] == [
+    result = json.loads(json.dumps(formats.as_json(found)))
+    assert [one["verdict"] for one in result["cases"]] == ["passed", "failed", "not applicable", "not observable"]
+    assert result["passed"]
+    assert [one["runs_by_verdict"] for one in result["cases"]] == [
         {"passed": 5},
         {"failed": 5},
         {},

@@ -397,8 +397,10 @@ def _of_bad(asked: Document, name: str) -> dict[str, Verdict]:
         settings = subject.settings(named.file.read_text(encoding="utf-8"))
         keys = load(named.file, settings=settings, seeds=1).only(**_PARTS[suite]).run_keys
         measure(own, part, suite, runner.Campaign(keys=keys, threads=2).run())
-    beside = [reference.values(asked, other, any_sources=True) for other in asked.incumbents]
-    return {row.row.id: row.verdict for row in judge(part, own, [known for known in beside if known is not None], {})}
+    incumbents = [reference.values(asked, other, any_sources=True) for other in asked.incumbents]
+    return {
+        row.row.id: row.verdict for row in judge(part, own, [known for known in incumbents if known is not None], {})
+    }
 
 
 @pytest.mark.parametrize(

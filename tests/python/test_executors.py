@@ -183,7 +183,7 @@ def test_a_worker_of_another_build_makes_nothing(experiment: Path) -> None:
     }
 
 
-class Told(Executor):
+class Scripted(Executor):
     """Does what a test says."""
 
     def __init__(self, *answers: Any) -> None:
@@ -209,23 +209,23 @@ class Apart(Workers):
 def test_other_builds_are_refused_by_name(experiment: Path) -> None:
     answer = {"worker": "lab-7:42", "refused": "0.0.1+0", "cpu_s": 0.0, "made": []}
     with pytest.raises(Refused, match=r"the worker lab-7:42 has the build 0\.0\.1\+0"):
-        runner.Campaign(keys=keys(experiment), threads=1, on=Workers(lambda: Told(answer), slots=1)).run()
+        runner.Campaign(keys=keys(experiment), threads=1, on=Workers(lambda: Scripted(answer), slots=1)).run()
 
 
 def test_workers_that_can_make_nothing_are_an_error(experiment: Path) -> None:
-    told = Told(ModuleNotFoundError("No module named 'sojourn'"))
+    scripted = Scripted(ModuleNotFoundError("No module named 'sojourn'"))
     with pytest.raises(RunError, match="a worker could not make runs: ModuleNotFoundError: No module named 'sojourn'"):
-        runner.Campaign(keys=keys(experiment), threads=1, on=Workers(lambda: told, slots=1)).run()
+        runner.Campaign(keys=keys(experiment), threads=1, on=Workers(lambda: scripted, slots=1)).run()
 
 
 def test_a_batch_that_is_late_is_sent_to_whoever_is_free(experiment: Path) -> None:
     # The second batch never comes back.
     made = batch.make(batch.request(keys(experiment)[:1], engine="sim", build=_core.version("sim"), command=""))
-    told = Told(made, None)
-    runs = runner.Campaign(keys=keys(experiment), threads=1, on=Apart(lambda: told, slots=2)).run()
+    scripted = Scripted(made, None)
+    runs = runner.Campaign(keys=keys(experiment), threads=1, on=Apart(lambda: scripted, slots=2)).run()
     assert len(runs) == 4
-    assert len(told.sent) == 5
-    assert told.sent[1] == told.sent[4]
+    assert len(scripted.sent) == 5
+    assert scripted.sent[1] == scripted.sent[4]
 
 
 def test_what_a_lost_scheduler_had_is_sent_again(experiment: Path) -> None:
@@ -233,8 +233,8 @@ def test_what_a_lost_scheduler_had_is_sent_again(experiment: Path) -> None:
         def out_of_touch(self, error: BaseException) -> bool:
             return isinstance(error, OSError)
 
-    told = Told(OSError("the scheduler is gone"), OSError("still"))
-    assert len(runner.Campaign(keys=keys(experiment), threads=1, on=Forgetful(lambda: told, slots=1)).run()) == 4
+    scripted = Scripted(OSError("the scheduler is gone"), OSError("still"))
+    assert len(runner.Campaign(keys=keys(experiment), threads=1, on=Forgetful(lambda: scripted, slots=1)).run()) == 4
 
 
 def test_executors_of_others_are_named_as_ours(

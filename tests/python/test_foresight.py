@@ -73,9 +73,9 @@ def test_what_a_program_has_to_say_nobody_foresees() -> None:
 
 def test_a_dry_run_says_what_is_needed(tmp_path: Path) -> None:
     small = str(file(tmp_path, "10mbit"))
-    told = sojourn("run", small, "--dry-run").stdout
-    assert "10 k packets" in told
-    assert "These are estimates." in told
+    output = sojourn("run", small, "--dry-run").stdout
+    assert "10 k packets" in output
+    assert "These are estimates." in output
     planned = json.loads(sojourn("run", small, "--dry-run", "--json").stdout)
     [own] = planned["experiments"]
     assert own["packets"] == pytest.approx(10_000)

@@ -17,7 +17,7 @@ NAMES = [name for name, _, _ in OBSERVED]
 def episode(env: Environment, seed: int | None, *, cell: int | None = None, action: float | None = None) -> list[bytes]:
     draw = np.random.default_rng(7)
     observation, _ = env.reset(seed=seed, options=None if cell is None else {"cell": cell})
-    told = [observation.tobytes()]
+    received = [observation.tobytes()]
     truncated = False
     while not truncated:
         power = draw.uniform(-0.3, 0.3) if action is None else action
@@ -25,8 +25,8 @@ def episode(env: Environment, seed: int | None, *, cell: int | None = None, acti
         assert not terminated
         assert 0 <= reward <= 1
         assert env.observation_space.contains(observation)
-        told += [observation.tobytes(), np.float64(reward).tobytes()]
-    return told
+        received += [observation.tobytes(), np.float64(reward).tobytes()]
+    return received
 
 
 def test_its_own_checker_passes() -> None:

@@ -21,8 +21,8 @@ def write_kernel(folder: Path, version: str, *, finished: bool = True) -> None:
     own = folder / f"{version}-12345678"
     own.mkdir(parents=True)
     (own / "linux").touch()
-    told = {"version": version, "config": "12345678", "source": "a tree", "qdiscs": ["codel"], "ccs": ["cubic"]}
-    (own / "kernel.json").write_text(json.dumps(told) if finished else "{")
+    output = {"version": version, "config": "12345678", "source": "a tree", "qdiscs": ["codel"], "ccs": ["cubic"]}
+    (own / "kernel.json").write_text(json.dumps(output) if finished else "{")
 
 
 def write_patched(folder: Path, digest: str, name: str | None, tree: str = "/trees/mine", **more: Any) -> Kernel:
@@ -114,9 +114,9 @@ def test_without_a_kernel_the_command_line_says_how_to_get_one(tmp_path: Path) -
     assert "no kernel has been built" in tried.stderr
     assert "sojourn linux build" in tried.stderr
     assert sojourn("linux", "list", "--json", cache=tmp_path).stdout.strip() == "[]"
-    told = sojourn("doctor", "--json", cache=tmp_path)
-    assert told.returncode == 1
-    state = json.loads(told.stdout)
+    output = sojourn("doctor", "--json", cache=tmp_path)
+    assert output.returncode == 1
+    state = json.loads(output.stdout)
     assert state["sim"]["ready"]
     assert not state["linux"]["ready"]
     assert "sojourn linux build" in state["linux"]["advice"]
@@ -192,26 +192,26 @@ def built_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @tools
 def test_a_build_is_identified_by_its_hash_and_called_by_its_name(built_here: Path) -> None:
     tree = write_tree(built_here / "tree")
-    told: list[tuple[str, float]] = []
-    first = build(tree=tree, name="mine", say=lambda what, share: told.append((what, share)))
+    output: list[tuple[str, float]] = []
+    first = build(tree=tree, name="mine", say=lambda what, share: output.append((what, share)))
     assert (first.version, first.name, first.tree, first.ccs) == ("7.3.4", "mine", True, ["cubic", "steady"])
     assert first.folder == cache() / first.id
     assert kernels() == [first]
     # How far it is: the files that make says it will compile, to the last of them.
-    shares = [share for what, share in told if what == "building 7.3.4: 2 files to compile"]
+    shares = [share for what, share in output if what == "building 7.3.4: 2 files to compile"]
     assert shares[0] == 0.0
     assert shares[-1] == 1.0
     assert shares == sorted(shares)
     # The same tree is the same kernel, and nothing of it is compiled again.
-    told.clear()
-    assert build(tree=tree, name="mine", say=lambda what, share: told.append((what, share))) == first
-    assert ("building 7.3.4: 0 files to compile", 0.0) in told
-    assert told[-1] == (f"{first.id} exists already: nothing in it has changed", 1.0)
+    output.clear()
+    assert build(tree=tree, name="mine", say=lambda what, share: output.append((what, share))) == first
+    assert ("building 7.3.4: 0 files to compile", 0.0) in output
+    assert output[-1] == (f"{first.id} exists already: nothing in it has changed", 1.0)
     # A change makes another, which takes the name; the first stays.
     (tree / "more.c").write_text("int more(void) { return 2; }\n")
-    told.clear()
-    second = build(tree=tree, name="mine", say=lambda what, share: told.append((what, share)))
-    assert ("building 7.3.4: at most 1 file to compile", 0.0) in told
+    output.clear()
+    second = build(tree=tree, name="mine", say=lambda what, share: output.append((what, share)))
+    assert ("building 7.3.4: at most 1 file to compile", 0.0) in output
     assert second.hash != first.hash
     assert {kernel.id: kernel.name for kernel in kernels()} == {first.id: None, second.id: "mine"}
     # Taken back, it is the first again, and a copy of the tree builds the same.
@@ -427,10 +427,10 @@ def test_what_kernels_have_is_listed(tmp_path: Path) -> None:
     assert one["kernels"] == ["mine"]
     kernel = json.loads(sojourn("linux", "list", "--json", cache=tmp_path).stdout)[1]
     assert (kernel["id"], kernel["name"], kernel["ccs"]) == ("7.3.4-1c0ffee1", "mine", ["cubic", "steady"])
-    told = " ".join(sojourn("doctor", cache=tmp_path).stdout.split())
-    assert "kernel mine for linux-7.3" in told
-    assert "mainline has no steady" in told
-    assert "never asked what it has" in told
+    output = " ".join(sojourn("doctor", cache=tmp_path).stdout.split())
+    assert "kernel mine for linux-7.3" in output
+    assert "mainline has no steady" in output
+    assert "never asked what it has" in output
     gone = sojourn("linux", "remove", "mine", cache=tmp_path)
     assert gone.stdout.strip() == f"removed {tmp_path / 'linux' / '7.3.4-1c0ffee1'}"
     assert sojourn("linux", "remove", "mine", cache=tmp_path).returncode == 2

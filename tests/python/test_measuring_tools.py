@@ -157,10 +157,10 @@ def test_what_irtt_lost_is_lost_on_its_way(tmp_path: Path) -> None:
     for trip, lost in zip(said["round_trips"], ("true", "true_up", "true_down"), strict=False):
         trip["lost"] = lost
     run, _ = run_of(json.dumps(said), tmp_path)
-    told = {
+    fates = {
         row["sequence"]: (row["lost"], math.isnan(row["rtt_s"])) for row in run.table("pings").iter_rows(named=True)
     }
-    assert [told[number] for number in range(4)] == [("lost", True), ("there", True), ("back", True), ("", False)]
+    assert [fates[number] for number in range(4)] == [("lost", True), ("there", True), ("back", True), ("", False)]
 
 
 def test_mahimahis_link_is_the_bottleneck(tmp_path: Path) -> None:

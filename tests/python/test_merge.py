@@ -110,9 +110,9 @@ def test_the_store_from_the_command_line(tmp_path: Path, make_run: Make) -> None
     [found] = [at for at in (content.rfind(b"T\0\0\0"),) if at > 0]
     content[found + 60] ^= 1
     file.write_bytes(content)
-    told = sojourn("store", "verify", part)
-    assert told.returncode == 1
-    assert "2 runs, 1 damaged" in told.stdout
+    output = sojourn("store", "verify", part)
+    assert output.returncode == 1
+    assert "2 runs, 1 damaged" in output.stdout
     assert "would be removed" in sojourn("store", "prune", part, "--damaged").stdout
     assert len(names(part)) == 2
     assert sojourn("store", "prune", part, "--damaged", "--yes").returncode == 0

@@ -66,16 +66,16 @@ def test_written_files_are_reported_as_json(tmp_path: Path) -> None:
     done = shell(f"cd {tmp_path} && sojourn run one.toml -o r -q")
     assert done.returncode == 0, done.stderr
 
-    def told(words: str) -> dict[str, Any]:
+    def written(words: str) -> dict[str, Any]:
         done = shell(f"cd {tmp_path} && sojourn {words} --json")
         assert done.returncode == 0, done.stderr
         value: dict[str, Any] = json.loads(done.stdout)
         return value
 
-    assert told("report r") == {"pages": [{"markdown": "r/report.md", "html": "r/report.html"}]}
-    assert "r/parquet/runs.parquet" in told("export parquet r")["files"]
-    [file] = told("export flent r")["files"]
+    assert written("report r") == {"pages": [{"markdown": "r/report.md", "html": "r/report.html"}]}
+    assert "r/parquet/runs.parquet" in written("export parquet r")["files"]
+    [file] = written("export flent r")["files"]
     assert (tmp_path / file).is_file()
-    again = told(f"import {file} -o other")
+    again = written(f"import {file} -o other")
     assert again["failed"] == []
     assert [(one["file"], one["new"]) for one in again["files"]] == [(file, True)]

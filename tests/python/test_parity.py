@@ -165,12 +165,12 @@ def test_what_is_not_decided_does_not_count_as_agreement() -> None:
 
 def test_json_names_units_and_engines() -> None:
     pair = Pair("test", (("queue", "codel"),), "codel", "cubic", (2, 3), [comparison("sum", [47.0] * 3, [48.0] * 3)])
-    told = parity.as_json([pair], parity.summary([pair]))
-    (cell,) = told["cells"]
+    entry = parity.as_json([pair], parity.summary([pair]))
+    (cell,) = entry["cells"]
     assert cell["seeds"] == {"sim": 2, "linux": 3}
     assert (cell["metric"], cell["unit"], cell["verdict"]) == ("sum", "Mbit/s", "different")
     assert (cell["interval"], cell["margin"], cell["paired"]) == ((-1.0, -1.0), pytest.approx(0.48), True)
-    assert told["summary"][0]["metric"] == "sum"
+    assert entry["summary"][0]["metric"] == "sum"
 
 
 def test_any_two_engines_are_named_in_all_that_is_written() -> None:
@@ -423,9 +423,9 @@ def test_a_planted_difference_is_assigned_to_its_part(kernels: str, ours: str, m
     assert delay.whole.difference == pytest.approx(delay.queue.difference + delay.senders.difference)
     kernel, mixed, sojourn = (spread.mean for spread in delay.ways)
     assert (mixed - kernel, sojourn - mixed) == (delay.queue.difference, delay.senders.difference)
-    (told,) = [one for one in parity.divided_json([cell]) if one["metric"] == "queue_delay_mean"]
-    assert told["made_by"] == maker
-    assert told["ways"]["kernel/kernel"]["mean"] == kernel
+    (entry,) = [one for one in parity.divided_json([cell]) if one["metric"] == "queue_delay_mean"]
+    assert entry["made_by"] == maker
+    assert entry["ways"]["kernel/kernel"]["mean"] == kernel
     (row,) = [row for row in parity.divided_rows([cell], headlines=True) if row[1] == "queue_delay_mean, ms"]
     assert row[-1] == maker
     assert "| single cell" not in parity.divided_markdown([cell])

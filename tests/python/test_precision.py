@@ -107,9 +107,9 @@ def test_the_command_says_what_is_known_and_what_is_not(tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(TEXT)
     asked = ("run", "t.toml", "-o", "r", "--seeds", "8", "--max-seeds", "16", "--only", "queue=pfifo")
     done = sojourn(*asked, "--precision", "share(goodput, f-1)=0.0001", "--json", cwd=tmp_path)
-    told = json.loads(done.stdout)["precision"]
-    assert [own["seeds"] for own in told] == [16]
-    assert "more would be needed" in told[0]["said"]
+    reported = json.loads(done.stdout)["precision"]
+    assert [own["seeds"] for own in reported] == [16]
+    assert "more would be needed" in reported[0]["said"]
     judged = sojourn(*asked, "--precision", "checks", cwd=tmp_path)
     assert "check busy holds in the median run, " in judged.stdout
     refused = sojourn("run", "t.toml", "-o", "r", "--max-seeds", "9", cwd=tmp_path)
@@ -141,12 +141,12 @@ def test_the_claims_on_cells_are_judged_as_in_their_folder(tmp_path: Path) -> No
     asked = ("run", "fast-lane/disproof", "-o", "r", "--seeds", "6", "--max-seeds", "12", "--precision", "claims")
     done = sojourn(*asked, "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    told = {own["cell"]: own for own in json.loads(done.stdout)["precision"]}
+    reported = {own["cell"]: own for own in json.loads(done.stdout)["precision"]}
     judged = sojourn("claims", "r", "--seeds", "6", "--json", "--run", cwd=tmp_path)
     verdicts = {own["id"]: own["verdict"] for own in json.loads(judged.stdout)}
-    assert len(told) > 3
-    assert {name: own["verdict"] for name, own in told.items()} == verdicts
-    assert all(own["said"].startswith(f"claim {name}: {own['verdict']}, ") for name, own in told.items())
+    assert len(reported) > 3
+    assert {name: own["verdict"] for name, own in reported.items()} == verdicts
+    assert all(own["said"].startswith(f"claim {name}: {own['verdict']}, ") for name, own in reported.items())
     refused = sojourn("run", "l4s-tests/s7", "-o", "q", "--precision", "claims", cwd=tmp_path)
     assert refused.returncode == 2
     assert "no published claim covers these cells" in refused.stderr

@@ -290,8 +290,8 @@ def test_import_is_the_run_again(marked: tuple[Path, list[Path]], dropped: tuple
             was = before.flows.filter(pl.col("flow").cast(pl.String) == name)
             now = Run.stored(done.record).flows
             # What waits out of order at the receiver is not in a sender's log.
-            told = pl.exclude("flow", "state", "out_of_order_bytes")
-            assert_frame_equal(was.select(told), now.select(told), rel_tol=1e-6)
+            known = pl.exclude("flow", "state", "out_of_order_bytes")
+            assert_frame_equal(was.select(known), now.select(known), rel_tol=1e-6)
 
 
 def _only_run(folder: Path) -> Run:

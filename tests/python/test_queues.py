@@ -88,13 +88,13 @@ def test_the_summary_has_both_by_what_they_are(home: Path, tmp_path: Path) -> No
     shown = sojourn("run", tmp_path / "home.toml", "-o", home)
     assert "upload / download" in shown
     assert "queues: line upload: pfifo limit 1000; line download" in shown
-    [told] = json.loads(sojourn("run", tmp_path / "home.toml", "-o", home, "--json"))["cells"]
-    assert told["bottleneck"] == "line.up.qdisc"
-    assert [(own["hop"], own["direction"], own["qdisc"]) for own in told["queues"]] == [
+    [summary] = json.loads(sojourn("run", tmp_path / "home.toml", "-o", home, "--json"))["cells"]
+    assert summary["bottleneck"] == "line.up.qdisc"
+    assert [(own["hop"], own["direction"], own["qdisc"]) for own in summary["queues"]] == [
         ("line", "upload", "pfifo limit 1000"),
         ("line", "download", "pfifo limit 1000"),
     ]
-    assert told["queues"][0]["values"]["queue_delay_ms"] == told["values"]["queue_delay_ms"]
+    assert summary["queues"][0]["values"]["queue_delay_ms"] == summary["values"]["queue_delay_ms"]
 
 
 def test_the_table_and_the_panel_have_both(home: Path) -> None:

@@ -126,9 +126,9 @@ def test_the_same_results_give_the_same_page(tmp_path: Path, pages: tuple[Path, 
 def test_many_cells_stay_usable_and_are_drawn_by_several_processes(tmp_path: Path, make_run: Make) -> None:
     runs = [make_run(labels={"queue": f"q{n}"}, seconds=60) for n in range(12)]
     folder = a_folder(tmp_path / "many", runs)
-    told: list[tuple[int, int]] = []
-    html, _ = write(folder, build(folder, processes=2, drawn=lambda done, of: told.append((done, of))))
-    assert told == [(n, 12) for n in range(1, 13)]
+    progress: list[tuple[int, int]] = []
+    html, _ = write(folder, build(folder, processes=2, drawn=lambda done, of: progress.append((done, of))))
+    assert progress == [(n, 12) for n in range(1, 13)]
     assert html.stat().st_size < 12 * 60_000
     titles = re.findall(r"<figcaption><b>([^<]+)", html.read_text())
     assert titles == [f"q{n}" for n in range(12)]

@@ -151,10 +151,10 @@ def test_how_much_is_said(tmp_path: Path, file: Path) -> None:
     quiet = sojourn("run", str(file), "-o", str(tmp_path / "q"), "-q")
     assert quiet.stderr == ""
     assert "fifo" in quiet.stdout
-    told = sojourn("run", str(file), "-o", str(tmp_path / "v"), "-v")
-    assert "4 runs to make, 36 simulated seconds" in told.stderr
-    assert "4 of 4 runs done" in told.stderr
-    assert told.stdout.replace(str(tmp_path / "v"), "") == quiet.stdout.replace(str(tmp_path / "q"), "")
+    verbose = sojourn("run", str(file), "-o", str(tmp_path / "v"), "-v")
+    assert "4 runs to make, 36 simulated seconds" in verbose.stderr
+    assert "4 of 4 runs done" in verbose.stderr
+    assert verbose.stdout.replace(str(tmp_path / "v"), "") == quiet.stdout.replace(str(tmp_path / "q"), "")
     assert sojourn("-q", "run", str(file), "-o", str(tmp_path / "g")).stderr == ""
 
 

@@ -166,9 +166,9 @@ def test_settings_in_a_file_mean_the_same_as_on_the_command_line() -> None:
     assert searched is not None
     for at in (0.0, 0.3, 0.77, 1.0):
         settings = searched.settings([at] * len(searched.dimensions))
-        (beside,) = subject().keys(settings, [7])
+        (outside,) = subject().keys(settings, [7])
         (inside,) = subject(text_of(written(SMALL, settings))).keys([], [7])
-        assert inside.scenario == beside.scenario
+        assert inside.scenario == outside.scenario
 
 
 def test_what_is_found_is_made_simple_and_is_a_regression_test(tmp_path: Path) -> None:
@@ -308,10 +308,10 @@ def test_the_command_writes_the_page_the_trials_and_the_regression_test(tmp_path
     out = tmp_path / "out"
     done = sojourn("search", str(file), "--budget", "50runs", "-o", str(out), "--fresh", "6", "--json")
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert told["runs"] == 50
-    assert told["best"]["value"] < told["start"]["value"]
-    assert len(told["confirmed"][0]["values"]) == 6
+    result = json.loads(done.stdout)
+    assert result["runs"] == 50
+    assert result["best"]["value"] < result["start"]["value"]
+    assert len(result["confirmed"][0]["values"]) == 6
     assert {own.name for own in out.iterdir()} == {".lock", "trials.jsonl", "search.md", "found.toml"}
     assert "| `flow.b.cc` |" in (out / "search.md").read_text()
     again = sojourn("run", str(out / "found.toml"), "-o", str(tmp_path / "r"))

@@ -27,10 +27,10 @@ def hashed(engine: str) -> set[Path]:
 def closure(roots: set[str]) -> tuple[set[str], set[str]]:
     """Return the crates of the workspace and those of others that these are built from, as cargo resolves them."""
     asked = ["cargo", "metadata", "--format-version", "1", "--offline", "--locked"]
-    told = json.loads(subprocess.run(asked, cwd=ROOT, capture_output=True, check=True).stdout)
-    names = {package["id"]: package for package in told["packages"]}
-    own = set(told["workspace_members"])
-    nodes = {node["id"]: node for node in told["resolve"]["nodes"]}
+    metadata = json.loads(subprocess.run(asked, cwd=ROOT, capture_output=True, check=True).stdout)
+    names = {package["id"]: package for package in metadata["packages"]}
+    own = set(metadata["workspace_members"])
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     todo = [identity for identity in own if names[identity]["name"] in roots]
     seen: set[str] = set()
     while todo:

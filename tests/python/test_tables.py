@@ -151,8 +151,8 @@ def test_compare_tells_harm(tmp_path: Path, make_run: Make) -> None:
     """A is alone, B has a rival: 40 and 10 Mbit/s are a harm of 0.75 by Ware et al., and none if less is better."""
     labels = {"queue": "pfifo"}
     alone = stored(tmp_path / "a", [make_run((40.0, 20.0), labels=labels)])
-    beside = stored(tmp_path / "b", [make_run((10.0, 20.0), labels=labels)])
-    words = ("compare", str(alone), str(beside), "-m", "delivery_rate(flow-1)", "--json")
+    paired = stored(tmp_path / "b", [make_run((10.0, 20.0), labels=labels)])
+    words = ("compare", str(alone), str(paired), "-m", "delivery_rate(flow-1)", "--json")
     for better, harm in (("more", 0.75), ("less", 0.0)):
         found = json.loads(sojourn(*words, "--harm", better, cwd=tmp_path).stdout)
         assert found["values"][0]["harm"] == pytest.approx(harm)
@@ -165,12 +165,12 @@ def test_compare_tells_harm(tmp_path: Path, make_run: Make) -> None:
 
 
 def test_harm_of_one_run_against_another(make_run: Make) -> None:
-    alone, beside = make_run((40.0, 20.0)), make_run((10.0, 20.0))
-    assert beside.harm(alone, "delivery_rate(flow-1)") == pytest.approx(0.75)
-    assert alone.harm(beside, "delivery_rate(flow-1)") == 0.0
-    assert alone.harm(beside, "delivery_rate(flow-1)", "less") == pytest.approx(0.75)
+    alone, paired = make_run((40.0, 20.0)), make_run((10.0, 20.0))
+    assert paired.harm(alone, "delivery_rate(flow-1)") == pytest.approx(0.75)
+    assert alone.harm(paired, "delivery_rate(flow-1)") == 0.0
+    assert alone.harm(paired, "delivery_rate(flow-1)", "less") == pytest.approx(0.75)
     # The same as the expression of two values gives.
-    assert beside.metric("harm_more_is_better(4, 1)") == pytest.approx(0.75)
+    assert paired.metric("harm_more_is_better(4, 1)") == pytest.approx(0.75)
 
 
 def test_table_writes_each_form(tmp_path: Path, runs: list[Run]) -> None:

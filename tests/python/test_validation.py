@@ -247,12 +247,12 @@ def test_a_row_of_which_our_runs_lack_a_value_is_named_and_the_others_stand(
     results = tmp_path / "r"
     with Folder.create(results, version="0", command="sojourn run x") as folder:
         folder.add(run.key, {name: run.table(name) for name in run.tables}, command="sojourn run x")
-    told = sojourn("validate", str(results), "--against", str(file))
-    assert told.returncode == 2, told.stderr
-    assert "Traceback" not in told.stderr
-    assert "a published row cannot be compared: our runs lack a value" in told.stderr
-    assert "line 2: 50 Mbit/s" in told.stderr
-    assert "no value of" in told.stderr
+    output = sojourn("validate", str(results), "--against", str(file))
+    assert output.returncode == 2, output.stderr
+    assert "Traceback" not in output.stderr
+    assert "a published row cannot be compared: our runs lack a value" in output.stderr
+    assert "line 2: 50 Mbit/s" in output.stderr
+    assert "no value of" in output.stderr
     said = json.loads(sojourn("validate", str(results), "--against", str(file), "--json").stdout)
     assert [row["verdict"] for row in said["rows"]] == ["no value"]
     # Next to it is a row with all its values in the runs.

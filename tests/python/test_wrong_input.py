@@ -38,13 +38,13 @@ def test_a_folder_is_no_experiment(tmp_path: Path) -> None:
 
 
 def test_what_is_nothing_like_a_suite_gets_a_short_list() -> None:
-    told = said("run", "zzzzzzzzzz", "--dry-run")
-    assert "available: all, c4, fast-lane, iccrg" in told
-    assert len(told) < 400
+    message = said("run", "zzzzzzzzzz", "--dry-run")
+    assert "available: all, c4, fast-lane, iccrg" in message
+    assert len(message) < 400
 
 
 @pytest.mark.parametrize(
-    ("window", "told"),
+    ("window", "message"),
     [
         ("over nobody", 'over nobody: there is no window called "nobody"'),
         ("during later", 'during later: there is no phase called "later"'),
@@ -52,9 +52,9 @@ def test_what_is_nothing_like_a_suite_gets_a_short_list() -> None:
         ("over last 60s", "but the run lasts 3s"),
     ],
 )
-def test_a_window_that_a_run_does_not_have_is_named(folder: Path, tmp_path: Path, window: str, told: str) -> None:
+def test_a_window_that_a_run_does_not_have_is_named(folder: Path, tmp_path: Path, window: str, message: str) -> None:
     wrong = said("plot", folder, "cdf", "quantity=srtt", f"window={window}", "-o", tmp_path / "p.svg")
-    assert told in wrong
+    assert message in wrong
     assert "drops(run)" not in wrong
 
 
@@ -69,25 +69,25 @@ def test_damage_is_reported_without_names_of_the_program(folder: Path, tmp_path:
         package.parse(TEXT, "own.toml").run(copy, quiet=True)
         target = next(copy.glob(file))
         target.write_bytes(content)
-        told = said("table", copy)
-        assert target.name in told
-        assert not {"Error:", "Errno"} & {*told.split(), *told.replace("[", " ").split()}
-        return told
+        message = said("table", copy)
+        assert target.name in message
+        assert not {"Error:", "Errno"} & {*message.split(), *message.replace("[", " ").split()}
+        return message
 
     assert "it is no JSON" in damaged("manifest.json", b"{")
     assert "is not a segment that this version reads" in damaged("segments/*", b"junk")
 
 
 @pytest.mark.parametrize(
-    ("metric", "told"),
+    ("metric", "message"),
     [
         ("mean(rtt, {flw})", "{flw} stands for nothing here"),
         ("", "an empty text: the expression ends where a metric or a number should stand"),
     ],
 )
-def test_an_unknown_metric_is_reported(folder: Path, metric: str, told: str) -> None:
+def test_an_unknown_metric_is_reported(folder: Path, metric: str, message: str) -> None:
     wrong = said("table", folder, metric)
-    assert told in wrong
+    assert message in wrong
     assert "help: " in wrong
 
 
@@ -100,7 +100,7 @@ def test_ctrl_c_of_a_try_says_that_nothing_is_kept(tmp_path: Path) -> None:
     while not any(file.stat().st_size > 10_000 for file in captures.glob("*")) and time.monotonic() < deadline:
         time.sleep(0.005)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=60)
+    _, message = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "interrupted: nothing is kept of it" in told
-    assert "Traceback" not in told
+    assert "interrupted: nothing is kept of it" in message
+    assert "Traceback" not in message

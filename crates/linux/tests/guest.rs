@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::total;
+use common::{column, mean, total};
 use libtest_mimic::Arguments;
 use sojourn_capture::{Capture, EPOCH, Point};
 use sojourn_engine::{Engine as _, RunError, Watch};
@@ -94,20 +94,6 @@ fn scenario(stack: &str, qdisc: &str, rate: u64, rtt: Span, secs: u64, ccs: &[&s
         links: vec![],
         plugins: vec![],
     }
-}
-
-/// A column's values of one flow or queue from a time on.
-fn column(run: &Run, table: &str, key: &str, name: &str, column: &str, from: f64) -> Vec<f64> {
-    let table = run.table(table).expect("the table");
-    let (names, times, values) = (table.text(key), table.f64("t_s"), table.f64(column));
-    (0..table.len())
-        .filter(|&i| names.get(i) == name && times[i] > from && values[i].is_finite())
-        .map(|i| values[i])
-        .collect()
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
 }
 
 fn one_flow_fills_the_link_and_rtt_is_base_and_queue() {
