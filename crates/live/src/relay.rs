@@ -82,12 +82,12 @@ pub(crate) trait Traffic {
     /// An interval of samples ends.
     fn sample(&mut self, now: Time, recorder: &mut Recorder, topology: &Topology<Packet>);
 
-    /// The present value of a flow's number, for events that wait for it; none if the flow does not run, or nobody announced it.
+    /// The present value of a flow's number, for events that wait for it; none if the flow does not run, or if its packets alone announce it.
     fn number(&self, _flow: &str, _name: &str) -> Option<f64> {
         None
     }
 
-    /// A flow is to start or to stop. Nobody can start one that is found by its packets.
+    /// A flow is to start or to stop; one that its packets alone announce does neither.
     fn switch(&mut self, _now: Time, _flow: &str, _start: bool, _recorder: &mut Recorder) {}
 
     /// What is seen of the queues now.

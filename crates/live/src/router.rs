@@ -176,7 +176,7 @@ fn interfaces<'a>(
     Ok([one(right)?, client])
 }
 
-/// A step that failed: refused with what it needs if a permission lacks.
+/// A step that failed: refused with what it needs if a permission is missing.
 fn refused(failure: Failure) -> RouterError {
     if [libc::EPERM, libc::EACCES].contains(&failure.errno) {
         return Refusal { why: failure.to_string(), help: PERMISSIONS.to_owned() }.into();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_permission_that_lacks_is_refused_by_name() {
+    fn a_missing_permission_is_refused_by_name() {
         let failure = |errno| Failure { step: "a rule".to_owned(), why: "no".to_owned(), errno };
         for errno in [libc::EPERM, libc::EACCES] {
             let RouterError::Refused(refusal) = refused(failure(errno)) else { panic!("refused") };
